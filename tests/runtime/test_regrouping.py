@@ -196,6 +196,36 @@ def test_one_that_another_query_has_begun_later_does_not_stand_in_for_it() -> No
         assert engine.query(name).results().get_column("n").to_list() == counts, name
 
 
+def test_several_aggregates_of_one_query_are_put_together_at_once() -> None:
+    others = LONG.replace("60", "30").replace("FROM a JOIN b [", "FROM c AS a JOIN d AS b [")
+    engine = engine_with("above", query=f"{LONG} UNION ALL {others}", streams="abcd")
+    engine.sql("ALTER QUERY q SET (aggregation = wid)")
+    push(engine, *range(75))
+    engine.sql("ALTER QUERY q SET (group_by = below, migration = pt_published)")
+    assert str(engine.sql("EXPLAIN q")).count("SGB: ") == 2
+    push(engine, *range(75, 200))
+    assert "SGB" not in str(engine.sql("EXPLAIN q"))
+    engine.finish()
+    counts = engine.query("q").results().get_column("n").to_list()
+    long = [100 * n for n in (1, 2, 3, 4, 5, *[6] * 15, 5, 4, 3, 2, 1)]
+    assert sorted(counts) == sorted(long + [100 * n for n in (1, 2, *[3] * 18, 2, 1)])
+
+
+@pytest.mark.parametrize("how_to", ["pt", "pt_published"])
+def test_rows_that_wait_for_partners_under_another_time_are_not_lost(how_to: str) -> None:
+    engine = engine_with("above")
+    engine.sql("CREATE VIEW later AS SELECT k, v, ts + INTERVAL 1 HOUR AS ts FROM b")
+    moved = TOTALS.replace("JOIN b [", "JOIN later AS b [")
+    engine.sql(f"SET aggregation = wid; CREATE QUERY other AS {moved}")
+    hour = 3_600_000_000
+    engine.push("b", [{"k": 1, "v": each, "ts": each * 1_000_000} for each in range(25)])
+    engine.push("a", [{"k": 1, "v": 0, "ts": hour - 1_000_000}])
+    engine.sql(f"ALTER QUERY other SET (group_by = below, migration = {how_to})")
+    engine.push("a", [{"k": 1, "v": 0, "ts": hour + each * 1_000_000} for each in range(25)])
+    engine.finish()
+    assert engine.query("other").results().get_column("n").to_list() == [100, 100, 25]
+
+
 @pytest.mark.parametrize("how_to", ["auto", "ms"])
 def test_what_goes_below_changes_at_once(how_to: str) -> None:
     engine = engine_with("above")

@@ -59,11 +59,6 @@ def takeovers(
     Those below others come first. NotExecutable if anything else would have to change.
     """
     try:
-        in_parts = next((each for each in now.walk() if isinstance(each.spec, SGBSpec)), None)
-        if in_parts is not None and _settled(now) == wanted:
-            return []
-        if in_parts is not None:
-            raise _Changing(in_parts.reason)
         return list(_takeovers(now, wanted))
     except _Changing as refused:
         raise NotExecutable(
@@ -161,6 +156,10 @@ def _takeovers(
 ) -> Iterator[tuple[PhysicalPlan, PhysicalPlan]]:
     if now == wanted:
         return
+    if isinstance(now.spec, SGBSpec):
+        if of_all_rows(now.inputs[1]) != wanted:
+            raise _Changing(now.reason)
+        return
     first = _first(now)
     bases, wanted_bases = box.bases_of(first), box.bases_of(wanted)
     is_lower = box.are_alike_above(first, wanted)  # what is alike above joins stays as it is
@@ -191,7 +190,7 @@ def _takeovers(
     if are_regrouped(_settled(runs), wanted):
         # Joins below may be taking over from others, too.
         for each in now.walk():
-            if isinstance(each.spec, HandoverSpec | ParallelTrackSpec):
+            if isinstance(each.spec, HandoverSpec | SGBSpec | ParallelTrackSpec):
                 raise _Changing(each.reason)
         if not _can_hand_over(_chain(runs)[0]):
             raise _Different

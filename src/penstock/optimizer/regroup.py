@@ -27,9 +27,10 @@ from penstock.kernel.migration.box import bands_of
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Literal, Ref
 from penstock.model.joins import JoinKind
+from penstock.model.schema import WINDOW_START
 from penstock.model.timestamps import format_ticks
 from penstock.model.types import Type
-from penstock.optimizer.joins.box import box_below, is_plain, joins_of
+from penstock.optimizer.joins.box import box_below, is_plain, joins_of, leaf_sides, leaves_of
 from penstock.optimizer.physical import PhysicalPlan
 from penstock.optimizer.rules.group_below_join import OF_PARTS
 from penstock.optimizer.specs import (
@@ -78,6 +79,8 @@ def why_not_in_parts(now: PhysicalPlan, then: PhysicalPlan, query: PhysicalPlan)
         return "joins that keep an order hold rows back"
     if any(joined(now) in each.inputs for each in query.walk() if each != now.inputs[0]):
         return "something else reads the joins"
+    if not (_are_timed_by_streams(now) and _are_timed_by_streams(then)):
+        return "times of the joins are computed"
     return "" if window_of_joins(now) else "rows meet across windows"
 
 
@@ -93,6 +96,31 @@ def window_of_joins(aggregate: PhysicalPlan) -> TumblingBand | None:
     }
     only = next(iter(bands)) if len(bands) == 1 else None
     return only if isinstance(only, TumblingBand) else None
+
+
+def _are_timed_by_streams(aggregate: PhysicalPlan) -> bool:
+    """Whether the times of the joins below are columns of streams as they come."""
+    box = box_below(joined(aggregate))
+    leaves = None if box is None else leaves_of(box)
+    if box is None or leaves is None:
+        return False
+    sides = leaf_sides(box)
+    return all(_is_of_stream(leaf, sides[name].on) for name, leaf in leaves.items())
+
+
+def _is_of_stream(plan: PhysicalPlan, column: str) -> bool:
+    """Whether a column is one of a stream; what windows begin with is a time of their rows."""
+    spec = plan.spec
+    if isinstance(spec, SourceSpec):
+        return True
+    if isinstance(spec, ProjectSpec):
+        value = next(each.value for each in spec.columns if each.name == column)
+        return isinstance(value, Ref) and _is_of_stream(plan.inputs[0], value.name)
+    if isinstance(spec, WindowSpec) and isinstance(spec.window, Sliding):
+        is_begin = column == WINDOW_START
+        return is_begin and _is_of_stream(plan.inputs[0], spec.window.on)
+    is_passed = isinstance(spec, SelectSpec | BucketSpec)
+    return is_passed and _is_of_stream(plan.inputs[0], column)
 
 
 def in_parts(now: PhysicalPlan, then: PhysicalPlan, moment: int) -> PhysicalPlan:

@@ -18,13 +18,14 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.migration.box import Box, box_of
 from penstock.kernel.migration.grouped_leaf import GroupedLeaf, move_aggregate
-from penstock.kernel.migration.moving_state import Moved, missing, move_states
+from penstock.kernel.migration.moving_state import Moved, latest_times, missing, move_states
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.joins.box import box_below, joins_of
 from penstock.optimizer.movable_groups import grouped_leaves, why_not
 from penstock.optimizer.physical import PhysicalPlan, Plans
 from penstock.optimizer.rechoose import begin_for, begin_in_parts, exchanged
 from penstock.optimizer.regroup import (
+    joined,
     reach_of,
     streams_of,
     why_not_in_parts,
@@ -134,6 +135,8 @@ class Regrouping:
         assert isinstance(operator, IdDriver) and isinstance(operator.window, Sliding)
         first = operator.first_untouched()
         newest = self._newest()
+        if box_below(joined(self.now)) is not None:  # whose times may be computed
+            newest = max([newest, *latest_times(self._box(self.now)).values()])
         if newest == BEGINNING:
             return first
         return max(first, operator.window.wid_range(newest + reach_of(self.now, self.then))[1])

@@ -40,3 +40,8 @@ def test_whoever_delivers_a_batch_does_not_wait_for_it() -> None:
     turns = BatchTurns(2)
     with turns.delivering():
         turns.wait_until_over(3, lambda: True, lambda: False)
+
+
+def test_nor_does_it_wait_for_that_of_another_pipeline_which_may_wait_for_it() -> None:
+    with BatchTurns(2).delivering():
+        BatchTurns(5).wait_until_over(6, lambda: True, lambda: False)

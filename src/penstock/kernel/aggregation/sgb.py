@@ -40,8 +40,8 @@ class SGB(AlignWindows):
 
     @property
     def can_go(self) -> bool:
-        """Whether all windows that are still to come are the second's alone."""
-        return min(self.state.bounds) > self._until
+        """Whether all windows that are still to come are the second's alone, and none waits."""
+        return min(self.state.bounds) > self._until and not self.state.waiting.rows
 
     def _joined(self, rows: pl.DataFrame) -> pl.DataFrame:
         ends = rows.get_column(WINDOW_END).to_numpy()

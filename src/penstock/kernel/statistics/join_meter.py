@@ -99,9 +99,6 @@ class JoinMeter:
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
-        #: Which cells were looked at when the first was over since a report: that one counts, even
-        #: if fewer are looked at from then on.
-        self._looks_of_closed: list[int] | None = None
 
     @property
     def taps(self) -> list[Callable[[Item], None]]:
@@ -132,13 +129,12 @@ class JoinMeter:
         over       by cell that is over, the rows of each input in all of its parts
         """
         self._look_at_all()
-        closed, looks = self.take_closed(), self._looks_of_closed or self._looks
-        self._looks_of_closed = None
+        closed = self.take_closed()
         for cell in self._open.values():
             self._try_conditions(cell)
         parts = [*closed, *(cell for cell in self._open.values() if any(cell.looked_at))]
         said = {
-            "looks": looks,
+            "looks": self._looks,
             "reached": self._reached,
             "parts": [cell.as_json() for cell in parts],
             "over": {cell.number: self._all_rows(cell) for cell in closed},
@@ -334,7 +330,6 @@ class JoinMeter:
         for number in over:
             self.closed.append(self._finished(self._open.pop(number)))
         if over:
-            self._looks_of_closed = self._looks_of_closed or self._looks
             self._usual = self._all_rows(self.closed[-1])
             self._forget_samples()
             self._adapt()
@@ -347,8 +342,11 @@ class JoinMeter:
         before = self._first // self.spec.width if self._adapted is None else self._adapted
         each = self._came / max(1, now - before)
         self._came, self._adapted = 0, now
+        looked = self._stride
         while self._stride < self.least or (each * self._stride < BETWEEN and self._stride < MOST):
             self._look_at_fewer()
+        if self._stride > looked and self._fresh <= now:
+            self._before, self._fresh = looked, now  # those that are over count
         if self._stride > self.least and each * self._stride > 3 * BETWEEN:
             # Of cells that have begun already only a part would be seen.
             self._before = max(self._before, self._stride)

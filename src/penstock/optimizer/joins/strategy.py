@@ -78,8 +78,8 @@ def choose_shape(
     needed = needed_shares(trees, limits)
     scarcer = _scarcer(needed)
     if trees.graph.count <= FEW:
-        looked_at = [*_while_time(whole_plans(trees, Limits()), has_time)]
-        return _chosen(looked_at, EXHAUSTIVE, needed, limits, has_time())
+        looked_at, in_time = _while_time(whole_plans(trees, Limits()), has_time)
+        return _chosen(looked_at, EXHAUSTIVE, needed, limits, in_time)
     # To their ends, and not to the first plan that qualifies: later ones may be better.
     ways = [
         ("bjtree-init", bjtree_init(trees, Limits(0.0, 0.0))),
@@ -89,10 +89,11 @@ def choose_shape(
         ways.reverse()
     looked_at = []
     for name, way in ways:
-        looked_at += _while_time(way, has_time)
-        if any(limits.allow(plan.cost) for plan in looked_at) or (looked_at and not has_time()):
-            return _chosen(looked_at, name, needed, limits, has_time())
-    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits, has_time())
+        found, in_time = _while_time(way, has_time)
+        looked_at += found
+        if not in_time or any(limits.allow(plan.cost) for plan in looked_at):
+            return _chosen(looked_at, name, needed, limits, in_time)
+    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits, True)
 
 
 def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
@@ -146,8 +147,11 @@ def _chosen(
 
 def _while_time(
     plans: Iterable[CostedShape], has_time: Callable[[], bool]
-) -> Iterator[CostedShape]:
+) -> tuple[list[CostedShape], bool]:
+    """Plans, the first of them at least, and whether there was time for all."""
+    found = []
     for plan in plans:
-        yield plan
+        found.append(plan)
         if not has_time():
-            return
+            return found, False
+    return found, True

@@ -13,13 +13,16 @@ PATIENCE = 60.0
 _POLL = 0.005
 
 
+#: Whether this thread delivers a batch of some pipeline.
+_HERE = threading.local()
+
+
 class BatchTurns:
     """The batches of one pipeline, of which `finished` is the last that was over when it began."""
 
     def __init__(self, finished: int) -> None:
         self._over = finished
         self._told = threading.Condition()
-        self._delivering: int | None = None  # the thread that delivers one now
 
     @property
     def last_over(self) -> int:
@@ -29,11 +32,11 @@ class BatchTurns:
     @contextmanager
     def delivering(self) -> Iterator[None]:
         """This thread delivers a batch."""
-        self._delivering = threading.get_ident()
+        _HERE.delivers = True
         try:
             yield
         finally:
-            self._delivering = None
+            _HERE.delivers = False
 
     def over(self, batch: int) -> None:
         """A batch is over."""
@@ -46,11 +49,12 @@ class BatchTurns:
     ) -> None:
         """Until a batch that has begun is over, and something is noted when Spark has committed it.
 
-        However long that takes, unless the pipeline ends. Whoever delivers the batch cannot wait.
+        However long that takes, unless the pipeline ends. Whoever delivers a batch, of whatever
+        pipeline, does not wait: another one may wait for that.
         """
 
         def waits() -> bool:
-            return self._delivering != threading.get_ident() and is_active()
+            return not getattr(_HERE, "delivers", False) and is_active()
 
         with self._told:
             while self._over < batch and waits():
