@@ -7,6 +7,10 @@
     engine.finish()
     best.results()
 
+Every method may be called from any thread; calls take effect one after the other. Subscribers and
+functions of queries may call `push`, `punctuate`, `sql`, `status` and `stop` of the engine that
+calls them. Rows that they push are processed in order, when the current ones have been.
+
 Rows are carried through all queries when they are pushed. Streams that name files are read by
 `read_files`; `finish` reads what is left and ends every stream, which closes the windows that are
 still open.
@@ -14,10 +18,14 @@ still open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.catalog.settings import SETTINGS
@@ -52,7 +60,7 @@ from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.adapting import Progress, Why
 from penstock.runtime.altering import alter
-from penstock.runtime.base_engine import BaseEngine
+from penstock.runtime.base_engine import PATIENCE, BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
@@ -62,6 +70,7 @@ from penstock.runtime.rechoosing import Rechoosing
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
+from penstock.runtime.user_functions import outside_lock
 from penstock.sql.parse.statements import Sink
 
 #: A name that no query has: of one that is about to replace another.
@@ -99,6 +108,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._late: dict[str, LocalSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
+        self._reading_lock = threading.RLock()  # taken before the lock of the engine
+        self._changes: deque[Callable[[], None]] = deque()  # of rows and bounds, in order
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -108,20 +119,42 @@ class LocalEngine(BaseEngine[LocalQuery]):
         Rows are a list of dicts or a Polars DataFrame. Times may be datetimes (without a zone they
         are UTC) or ticks. Rows that do not fit or come too late are rejected: see `rejected_rows`.
         """
-        name = self.declared_stream(stream).name
-        self._check_runs(f"no rows go into stream `{name}`")
+        with self._turn:
+            name = self.declared_stream(stream).name
+            self._check_runs(f"no rows go into stream `{name}`")
+            self._change(partial(self._take_in, name, (), rows))
+
+    def _take_in(self, name: str, rejected: Sequence[str], rows: Rows) -> None:
         self._had_rows = True
         with self._undone_if_failing():
+            self._host.reject(name, list(rejected))
             self._host.push(name, rows)
             self._host.run()
         self._run()
 
     def _punctuate(self, stream: str, bound: int, where: Where) -> None:
-        self._check_runs(f"no punctuation goes into stream `{stream}`")
+        with self._turn:
+            self._check_runs(f"no punctuation goes into stream `{stream}`")
+            self._change(partial(self._take_punctuation, stream, bound, where))
+
+    def _take_punctuation(self, stream: str, bound: int, where: Where) -> None:
         with self._undone_if_failing():
             self._host.punctuate(stream, bound, where)
             self._host.run()
         self._run()
+
+    def _change(self, change: Callable[[], None]) -> None:
+        """Carry out a change of rows or bounds after those before it; the thread has the lock.
+
+        While user code runs, it waits for the end of that run: the graph is in the midst of it.
+        """
+        self._turn.wait_for_runs(PATIENCE)
+        self._changes.append(change)
+        if self._turn.is_suspended:
+            return
+        with self._turn.running():
+            while self._changes:
+                self._changes.popleft()()
 
     def advance(self) -> None:
         """Let the time that has passed take effect: what waits for nothing but it comes out.
@@ -129,8 +162,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         Pushing does so as well; this is for when nothing comes. Streams that can tell the time
         while they are silent are asked for it: see `SET ets`.
         """
-        self._check_runs("nothing waits for the time")
-        self._run()
+        with self._turn:
+            self._check_runs("nothing waits for the time")
+            self._change(self._run)
 
     def read_files(self, *, in_step: bool = False) -> Iterator[tuple[str, int]]:
         """Read the streams that name files or iterables, a block of each in turn.
@@ -140,11 +174,12 @@ class LocalEngine(BaseEngine[LocalQuery]):
         as they would if they came now, and no more are stored.
         """
         rows = ROWS_IN_STEP if in_step else ROWS_PER_BLOCK
-        for entry in self.catalog.streams:
-            if entry.name not in self._reading:
-                blocks = self._blocks_of(entry, rows)
-                if blocks is not None:
-                    self._reading[entry.name] = blocks
+        with self._reading_lock:
+            for entry in self.catalog.streams:
+                if entry.name not in self._reading:
+                    blocks = self._blocks_of(entry, rows)
+                    if blocks is not None:
+                        self._reading[entry.name] = blocks
         yield from self._read_in_turn(in_step)
 
     def _blocks_of(self, entry: StreamEntry, rows: int) -> Iterator[FileBlock] | None:
@@ -168,12 +203,15 @@ class LocalEngine(BaseEngine[LocalQuery]):
         over: set[str] = set()
         while waiting := [name for name in self._reading if name not in over]:
             for name in [min(waiting, key=self._bound)] if in_step else waiting:
-                block = next(self._reading[name], None)
-                if block is None:
-                    over.add(name)
-                    continue
-                self._host.reject(name, list(block.rejected))
-                self.push(name, block.rows)
+                # Blocks go in as they are read, whichever thread reads them.
+                with self._reading_lock:
+                    block = next(self._reading.get(name, iter(())), None)
+                    if block is None:
+                        over.add(name)
+                        continue
+                    with self._turn:
+                        self._check_runs(f"no rows go into stream `{name}`")
+                        self._change(partial(self._take_in, name, block.rejected, block.rows))
                 yield name, len(block.rows)
 
     def _bound(self, stream: str) -> int:
@@ -193,9 +231,10 @@ class LocalEngine(BaseEngine[LocalQuery]):
         `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
         (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
         """
-        found = columns_in(name, columns)
-        declared = self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
-        self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
+        with self._turn:
+            found = columns_in(name, columns)
+            declared = self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
+            self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
 
     def finish(self) -> None:
         """Read what is left, and end all streams: every window closes, and nothing goes in after.
@@ -204,17 +243,35 @@ class LocalEngine(BaseEngine[LocalQuery]):
         later are late.
         """
         self._check_runs("no window closes")
+        if self._turn.is_user_code:
+            raise NotExecutable(
+                "finish() cannot be called by a subscriber or a function: it waits for them",
+                hint="call it from another thread; or stop(), which does not wait",
+            )
         for _ in self.read_files():
             pass
+        with self._turn:
+            self._turn.wait_for_runs()
+            self._check_runs("no window closes")
+            self._change(self._end)
+
+    def _end(self) -> None:
         with self._undone_if_failing():
             self._host.finish()
         self._note_cells()
         self._close()
 
     def stop(self) -> None:
-        """Stop all queries as they are: windows that are open give no answer, nothing goes in."""
-        self._stopped = True
-        self._close()
+        """Stop all queries as they are: windows that are open give no answer, nothing goes in.
+
+        Rows that wait for user code to return are dropped.
+        """
+        with self._turn:
+            self._stopped = True
+            self._changes.clear()
+            for query in self._queries.values():
+                query.end()
+            self._close()
 
     def _close(self) -> None:
         """Let others have the places that results went to."""
@@ -277,7 +334,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         """Have code of users that fails leave everything as it was."""
         if not any(program.has_user_code for program in self._program_of.values()):
             return nullcontext()
-        return self._host.undone_if_failing(self._plans)
+        return self._host.undone_if_failing(lambda: self._plans)
 
     def _check_runs(self, otherwise: str) -> None:
         """Refuse what would change nothing any more."""
@@ -288,21 +345,50 @@ class LocalEngine(BaseEngine[LocalQuery]):
             )
 
     def _add_function(self, function: UserDefined, *, replace: bool) -> None:
-        super()._add_function(function, replace=replace)
-        plans = self._plans
-        if not any(is_same(used, function) for used in used_in(plans)):
+        with self._turn:
+            function = outside_lock(function, self._turn)
+            is_used = any(is_same(used, function) for used in used_in(self._plans))
+            if is_used:
+                self._carry_through(f"function `{function.name}` cannot be replaced")
+            super()._add_function(function, replace=replace)
+            if not is_used:
+                return
+            mended = with_code_of(self._plans, function)
+            for name, plan in mended.items():
+                self._program_of[name] = self._program_of[name].by({name: plan})
+            with self._turn.running():
+                self._host.change(Change(mended, {}, ("", "")))
+            self._follow_plans()
+
+    def _carry_through(self, otherwise: str = "") -> None:
+        """Carry through what is on its way, so that operators can be exchanged.
+
+        A run that waits for user code does that itself when it resumes. Where that is too late
+        (`otherwise`), this waits for it; user code itself cannot wait, and is refused.
+        """
+        lock = self._turn
+        if otherwise:
+            lock.wait_for_runs()
+            if lock.is_in_step:
+                raise NotExecutable(
+                    f"{otherwise} by a function while a query waits for its answer",
+                    hint="do it in a subscriber, or in a thread that the function does not wait "
+                    "for",
+                )
+        if lock.is_suspended and (lock.is_in_step or not lock.is_user_code):
             return
-        mended = with_code_of(plans, function)
-        for name, plan in mended.items():
-            self._program_of[name] = self._program_of[name].by({name: plan})
-        self._host.change(Change(mended, {}, ("", "")))
-        self._follow_plans()
+        with lock.running():
+            self._host.run()
 
     # -- looking ------------------------------------------------------------------------------
 
+    def _steady(self) -> AbstractContextManager[Any]:
+        return self._turn
+
     def state(self) -> list[tuple[str, str, int, int]]:
         """(operator, table, rows, bytes) of everything that is kept."""
-        return list(self._host.graph.state_sizes())
+        with self._turn:
+            return list(self._host.graph.state_sizes())
 
     def tables(self) -> dict[str, list[TableDescription]]:
         """By operator, what its tables hold: columns, rows, bytes, and of which times.
@@ -310,12 +396,15 @@ class LocalEngine(BaseEngine[LocalQuery]):
         Where rows belong to windows or panes, these are numbers of windows or panes; the name of
         the column tells. This looks at all rows; `state` and `status` do not.
         """
-        nodes = self._host.graph.nodes.items()
-        return {n: node.operator.state.describe() for n, node in nodes if node.operator is not None}
+        with self._turn:
+            nodes = self._host.graph.nodes.items()
+            operators = {n: node.operator for n, node in nodes if node.operator is not None}
+            return {n: operator.state.describe() for n, operator in operators.items()}
 
     def queued_rows(self) -> int:
         """How many rows wait between operators."""
-        return self._host.graph.queued_rows()
+        with self._turn:
+            return self._host.graph.queued_rows()
 
     def _stream_statuses(self) -> dict[str, StreamStatus]:
         return {
@@ -377,7 +466,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _query_declared(self, entry: QueryEntry, program: Program) -> LocalQuery:
         # What is still on its way belongs to the queries that were there when it was pushed.
-        self._host.run()
+        self._carry_through()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
         query.rows_before = self._rows_read(entry)
         self._queries[entry.name] = query
@@ -393,13 +482,13 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _query_altered(self, entry: QueryEntry, program: Program, why: Why) -> None:
         self._check_host(entry.options)
+        self._carry_through(f"query `{entry.name}` cannot be altered")
         query = self._queries[entry.name]
         if not query.isActive:
             raise NotExecutable(
                 f"query `{entry.name}` has ended, and computes nothing any more",
                 hint=f"SET the option and CREATE OR REPLACE QUERY {entry.name}",
             )
-        self._host.run()
         if self._rows_read(entry) == query.rows_before:
             # It keeps nothing yet, so any operators will do.
             self._host.remove_query(entry.name)
@@ -407,7 +496,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
             return
         wanted, how = program.plans[entry.name], why.how or entry.options.migration
         self._host.retain()
-        plans = alter(self._host, self._plans, entry.name, wanted, how, why.reason)
+        with self._turn.running():
+            plans = alter(self._host, self._plans, entry.name, wanted, how, why.reason)
         self._program_of[entry.name] = replace(program, plans={entry.name: plans[entry.name]})
         self._follow_plans()
 

@@ -26,6 +26,7 @@ class LocalQuery(Query):
         self.rows_before = 0  # that had come to its streams when it was declared
         self._out = open_sink(name, f"query {name}", sink, plan.schema) if sink else None
         self._ended = threading.Event()
+        self._is_stopped = False  # perhaps by user code, in the middle of a run
 
     @property
     def rows(self) -> int:
@@ -57,8 +58,15 @@ class LocalQuery(Query):
             self._out.close()
         self._ended.set()
 
+    def end(self) -> None:
+        """The engine has been stopped: drop what comes out of a run that is not over."""
+        self._is_stopped = True
+        self.close()
+
     def receive(self, rows: pl.DataFrame) -> None:
         """Take over rows that have just been computed."""
+        if self._is_stopped:
+            return
         self._parts += 1
         self._rows += rows.height
         self._hand_on(self._parts, rows, None if self._out is None else self._out.write)

@@ -11,7 +11,8 @@ can hold, as text. Nothing else is stored or sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, TypeAlias
@@ -22,6 +23,8 @@ from penstock.model.types import Type, common_type
 
 #: The column of a state that is not declared.
 JSON_STATE = (Column("json", Type.STRING),)
+#: What a host does around calls of the code: it may have to release a lock.
+Around: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class UserAggregate:
     text: str = field(default="", compare=False, repr=False)  # of one that is written in SQL
     code: Any = field(default=None, compare=False, repr=False)
     vectorised: bool = field(default=False, compare=False)
+    around: Around = field(default=nullcontext, compare=False, repr=False)
     kind = "aggregate"
 
     @property
@@ -68,6 +72,7 @@ class UserFunction:
     nulls: bool = False
     code: Any = field(default=None, compare=False, repr=False)
     vectorised: bool = field(default=False, compare=False)
+    around: Around = field(default=nullcontext, compare=False, repr=False)
     kind = "function"
 
     @property

@@ -6,10 +6,9 @@ checked before anything changes: what cannot run is refused when it is declared.
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -47,6 +46,7 @@ from penstock.runtime.adapting import Adapting, Why
 from penstock.runtime.check_places import check_place
 from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
+from penstock.runtime.engine_lock import EngineLock
 from penstock.runtime.expected import expected
 from penstock.runtime.live_figures import live_figures
 from penstock.runtime.looking import Looking, Q
@@ -73,6 +73,10 @@ from penstock.sql.parse.statements import (
     Statement,
 )
 
+#: How long a thread waits, in seconds, for user code that runs for another one: that may be waiting
+#: for this thread.
+PATIENCE = 0.5
+
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
 
 
@@ -94,7 +98,11 @@ class BaseEngine(Defining, Looking[Q]):
         self._max_results = max_results
         self._queries: dict[str, Q] = {}
         self._rejected = RejectedBuffers(max_rejected)
-        self._turn = threading.RLock()  # of threads that carry out statements
+        self._turn = EngineLock()  # of threads that carry out statements
+
+    def calling_user_code(self) -> AbstractContextManager[None]:
+        """While this is open, a subscriber runs: it and other threads may call the engine."""
+        return self._turn.outside(in_step=False)
 
     def __enter__(self: Engine) -> Engine:
         return self
@@ -122,12 +130,13 @@ class BaseEngine(Defining, Looking[Q]):
 
     def explain(self, name: str, plan: Node) -> str:
         """A query with the operators chosen for it and why, and the bounds that it uses."""
-        try:
-            declared = self._declared(name, plan) is not None
-            program = self._programs[name] if declared else self._optimized(name, plan)
-        except NotExecutable as error:
-            return f"{explain_logical(plan)}\n\n{error.message}"
-        return "\n\n".join(filter(None, [explain(program.plans[name]), self._expected(plan)]))
+        with self._turn:
+            try:
+                declared = self._declared(name, plan) is not None
+                program = self._programs[name] if declared else self._optimized(name, plan)
+            except NotExecutable as error:
+                return f"{explain_logical(plan)}\n\n{error.message}"
+            return "\n\n".join(filter(None, [explain(program.plans[name]), self._expected(plan)]))
 
     def _expected(self, plan: Node) -> str:
         """By which figures of its joins a query runs, or would; empty: there is no choice."""
@@ -135,8 +144,9 @@ class BaseEngine(Defining, Looking[Q]):
 
     def alternatives(self, name: str) -> list[TreeChoice]:
         """For each join of a query the plans that there are to choose from, and what they take."""
-        entry = self.catalog.entry(name)
-        return self._choices(entry.name, entry.plan)
+        with self._turn:
+            entry = self.catalog.entry(name)
+            return self._choices(entry.name, entry.plan)
 
     def _choices(self, name: str, plan: Node) -> list[TreeChoice]:
         found = choices_of(plan, self._options_of(name, plan), self._known())
@@ -217,7 +227,9 @@ class BaseEngine(Defining, Looking[Q]):
         table and a parquet file bring their own.
         """
         declared = None if columns is None else columns_in(name, columns)
-        self.catalog.add_table(table_of(name, rows, declared))
+        found = table_of(name, rows, declared)
+        with self._turn:
+            self.catalog.add_table(found)
 
     def _add_stream(
         self,
@@ -304,6 +316,7 @@ class BaseEngine(Defining, Looking[Q]):
         wait: Callable[[], None] | None = None
         try:
             with self._turn:
+                self._turn.wait_for_runs(PATIENCE)
                 try:
                     yield
                 finally:

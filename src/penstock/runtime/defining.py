@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.catalog.catalog import Catalog
 from penstock.model.user_defined import UserDefined
+from penstock.runtime.engine_lock import EngineLock
 from penstock.runtime.user_functions import user_aggregate, user_function
 
 
@@ -15,7 +15,7 @@ class Defining:
     """The part of an engine that takes code of users."""
 
     catalog: Catalog
-    _turn: threading.RLock
+    _turn: EngineLock
 
     def aggregate(
         self,

@@ -191,8 +191,10 @@ class GraphHost:
         self.run()
 
     @contextmanager
-    def undone_if_failing(self, plans: Plans) -> Iterator[None]:
+    def undone_if_failing(self, plans: Callable[[], Plans]) -> Iterator[None]:
         """Have code of users that fails leave everything as it was; `plans` are all that run.
+
+        Streams and queries that the code itself has declared or dropped stay so.
 
         Results are handed on when all is done. Rows that were rejected are set aside once more if
         they come again.
@@ -205,10 +207,10 @@ class GraphHost:
             yield
         except UserCodeError:
             self._fed = []
-            self._build_anew(plans)
+            self._build_anew(plans())
             _restore(self.states(), self.graph, directory, segments)
-            for name, tally in tallies.items():
-                self.inputs[name].tally = tally
+            for name in tallies.keys() & self.inputs.keys():
+                self.inputs[name].tally = tallies[name]
             self._rebuild()
             raise
         finally:

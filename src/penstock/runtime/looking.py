@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timezone
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import UnknownName
@@ -36,10 +37,10 @@ class Looking(ABC, Generic[Q]):
 
     def query(self, name: str) -> Q:
         """A continuous query by its name, whatever its case."""
-        entry = self.catalog.get(name)
-        if entry is None or entry.name not in self._queries:
-            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
-        return self._queries[entry.name]
+        entry, queries = self.catalog.get(name), dict(self._queries)
+        if entry is None or entry.name not in queries:
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, queries))
+        return queries[entry.name]
 
     @property
     def queries(self) -> list[Q]:
@@ -57,24 +58,31 @@ class Looking(ABC, Generic[Q]):
 
     def status(self) -> Status:
         """What all queries, streams and operators have come to."""
-        streams = self._stream_statuses()
-        operators, known = self._operator_statuses(), self._known()
-        return Status(
-            {q.name: self._status_of(q, streams, operators, known) for q in self.queries},
-            streams,
-            operators,
-            *join_statuses({q.name: q.plan for q in self.queries}, known.joins),
-            tuple(self._migrations()),
-        )
+        with self._steady():
+            streams = self._stream_statuses()
+            operators, known = self._operator_statuses(), self._known()
+            return Status(
+                {q.name: self._status_of(q, streams, operators, known) for q in self.queries},
+                streams,
+                operators,
+                *join_statuses({q.name: q.plan for q in self.queries}, known.joins),
+                tuple(self._migrations()),
+            )
+
+    def _steady(self) -> AbstractContextManager[Any]:
+        """While this is open, nothing changes of what is looked at."""
+        return nullcontext()  # most hosts change it elsewhere
 
     def migrations_of(self, query: str) -> list[Migration]:
         """The latest changes of a query's joins, oldest first."""
-        return [each for each in self._migrations() if each.query == query]
+        with self._steady():
+            return [each for each in self._migrations() if each.query == query]
 
     def _query_status(self, query: Q) -> QueryStatus:
         """What one query has come to, also one that is not declared any more."""
-        streams, operators = self._stream_statuses(), self._operator_statuses()
-        return self._status_of(query, streams, operators, self._known())
+        with self._steady():
+            streams, operators = self._stream_statuses(), self._operator_statuses()
+            return self._status_of(query, streams, operators, self._known())
 
     def _status_of(
         self,
@@ -125,7 +133,8 @@ class Looking(ABC, Generic[Q]):
 
     def counts(self, stream: str) -> StreamCounts:
         """How many rows of a stream went in, and how many did not."""
-        return self._stream_statuses()[self.declared_stream(stream).name].counts
+        with self._steady():
+            return self._stream_statuses()[self.declared_stream(stream).name].counts
 
     @property
     def rejected_rows(self) -> list[RejectedRows]:

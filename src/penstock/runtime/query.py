@@ -84,7 +84,11 @@ class Query(ABC):
         return self.iterate()
 
     def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
-        """Have rows handed to `callback` the moment they exist."""
+        """Have rows handed to `callback` the moment they exist.
+
+        It may call the engine: `push`, `punctuate`, `sql`, `status` and `stop`. In this process
+        rows that it pushes are processed after those that are being processed.
+        """
         self._subscribers.append(callback)
 
     def _together(self, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -108,8 +112,9 @@ class Query(ABC):
     ) -> None:
         """Give rows to whoever wants them."""
         shown = presented(rows, self.plan.schema)
-        for callback in self._subscribers:
-            callback(shown)
+        for callback in list(self._subscribers):
+            with self._engine.calling_user_code():
+                callback(shown)
         if write is not None:
             write(shown)
         elif not self._subscribers and batch > self._fetched:  # else it is repeated

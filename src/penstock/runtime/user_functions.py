@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 from penstock.errors import SyntaxFault
 from penstock.model.schema import Column
+from penstock.model.sql_aggregates import SqlAggregate
 from penstock.model.types import Type
-from penstock.model.user_defined import JSON_STATE, UserAggregate, UserFunction
+from penstock.model.user_defined import JSON_STATE, UserAggregate, UserDefined, UserFunction
+from penstock.runtime.engine_lock import EngineLock
 from penstock.runtime.stream_arguments import columns_in
 
 _METHODS = ("empty", "add", "merge", "subtract", "result")
@@ -160,3 +164,10 @@ def _hints(code: Callable[..., Any]) -> dict[str, Any]:
         return get_type_hints(code)
     except (NameError, TypeError):
         return {}
+
+
+def outside_lock(function: UserDefined, lock: EngineLock) -> UserDefined:
+    """The same function, called without the lock of the engine; SQL needs no such care."""
+    if isinstance(function.code, SqlAggregate):
+        return function
+    return replace(function, around=partial(lock.outside, in_step=True))

@@ -60,7 +60,8 @@ class UserCode:
         """The state of each group of rows; rows in which an argument is NULL do not count."""
         there = _not_null(arguments)
         if there is None:
-            return self._start(arguments, groups)
+            with self.of.around():
+                return self._start(arguments, groups)
         rows = [column.filter(pl.Series(there)) for column in arguments]
         return self._scattered(rows, groups.ids[there], groups.size, self._start)
 
@@ -68,7 +69,8 @@ class UserCode:
         """The state of each group of states."""
         there = _not_empty(states)
         if there is None:
-            return self._merge(states, groups)
+            with self.of.around():
+                return self._merge(states, groups)
         states = [column.filter(pl.Series(there)) for column in states]
         return self._scattered(states, groups.ids[there], groups.size, self._merge)
 
@@ -76,11 +78,13 @@ class UserCode:
         """States without what has gone of each; only where something has."""
         there = _not_empty(gone)
         if there is None:
-            return self._subtract(states, gone)
+            with self.of.around():
+                return self._subtract(states, gone)
         index = np.flatnonzero(there)
         if not len(index):
             return tuple(states)
-        fewer = self._subtract(_taken(states, index), _taken(gone, index))
+        with self.of.around():
+            fewer = self._subtract(_taken(states, index), _taken(gone, index))
         places = np.arange(len(there))
         places[index] = len(there) + np.arange(len(index))
         return tuple(
@@ -91,10 +95,12 @@ class UserCode:
         """The answer for each state."""
         there = _not_empty(states)
         if there is None:
-            return self._result(states)
+            with self.of.around():
+                return self._result(states)
         index = np.flatnonzero(there)
-        known = self._result(_taken(states, index)) if len(index) else None
-        nothing = self._of_nothing()
+        with self.of.around():
+            known = self._result(_taken(states, index)) if len(index) else None
+            nothing = self._of_nothing()
         found = nothing if known is None else pl.concat([nothing, known])
         places = np.zeros(len(there), dtype=np.int64)
         places[index] = 1 + np.arange(len(index))
@@ -111,7 +117,8 @@ class UserCode:
         if not len(ids):
             return tuple(pl.Series([None], dtype=t).new_from_index(0, size) for t in self._types)
         present, dense = np.unique(ids, return_inverse=True)
-        found = compute(columns, Grouping(dense.astype(np.int64), len(present)))
+        with self.of.around():
+            found = compute(columns, Grouping(dense.astype(np.int64), len(present)))
         if len(present) == size:
             return found
         places = np.full(size, len(present))

@@ -43,6 +43,14 @@ def _called(function: UserFunction, columns: Sequence[pl.Series]) -> pl.Series:
     whose = f"function `{function.name}`"
     if not height:
         return pl.Series([], dtype=polars_type(function.returns))
+    with function.around():
+        return _answers(function, code, rows, whose)
+
+
+def _answers(
+    function: UserFunction, code: Callable[..., Any], rows: Sequence[pl.Series], whose: str
+) -> pl.Series:
+    declared, height = function.arguments, len(rows[0])
     if function.vectorised:
         try:
             return kept(code(*rows), function.returns, height, whose)
