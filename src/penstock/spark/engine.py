@@ -16,6 +16,8 @@ writes no files keeps it in a temporary folder, and cannot be continued.
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +31,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
-from penstock.errors import HostError, NotExecutable
+from penstock.errors import HostError, NotExecutable, PenstockError
 from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
@@ -81,9 +83,15 @@ from penstock.spark.state.program_changes import ProgramChanges
 from penstock.spark.working_session import adopted, take_over, working_session
 from penstock.sql.parse.statements import Sink
 
+_LOG = logging.getLogger("penstock")
+
 
 class Engine(BaseEngine[SparkQuery]):
-    """Streams and queries that live on a Spark session."""
+    """Streams and queries that live on a Spark session.
+
+    Every method may be called from any thread; statements take effect one after the other.
+    Subscribers may call `sql`, `punctuate`, `status` and `stop`.
+    """
 
     def __init__(
         self,
@@ -106,6 +114,7 @@ class Engine(BaseEngine[SparkQuery]):
         self._statistics = known_of_machine(master if spark is None else spark.sparkContext.master)
         self._conf = dict(conf or {})
         self._brought = ProgramStreams()
+        #: A list is never changed, only replaced: other threads may be reading it.
         self._running: list[RunningPipeline] = []
         self._tallies: dict[str, StreamTallies] = {}
         self._common = Options()  # what all queries have in common of them
@@ -114,6 +123,7 @@ class Engine(BaseEngine[SparkQuery]):
             self, storage_path(checkpoint) if checkpoint is not None else None
         )
         self._following = Following(self)
+        self._stopping = threading.RLock()  # taken before the lock of the engine
 
     @property
     def spark(self) -> SparkSession:
@@ -197,7 +207,7 @@ class Engine(BaseEngine[SparkQuery]):
         for group in planned:
             running = RunningPipeline(self, group, accept_changes=self._planning.accepts)
             running.start(self._interval, to_end=to_end)
-            self._running.append(running)
+            self._running = [*self._running, running]
         self._brought.start(self._rows_read, self._files_read)
 
     def changes(self) -> dict[StoragePath, ProgramChanges]:
@@ -268,19 +278,39 @@ class Engine(BaseEngine[SparkQuery]):
         )
 
     def stop(self) -> list[StoragePath]:
-        """Stop all pipelines after the batch that is running; gives where they can continue."""
+        """Stop all pipelines after the batch that is running; gives where they can continue.
+
+        A subscriber that calls this is part of that batch: it gets an empty list, and a thread
+        stops the pipelines when the batch is over.
+        """
+        if self._turn.is_user_code:
+            threading.Thread(target=self._stop_later, name="penstock stop").start()
+            return []
+        with self._stopping:
+            return self._stop()
+
+    def _stop_later(self) -> None:
+        try:
+            self.stop()
+        except PenstockError:
+            _LOG.exception("a pipeline that a subscriber stopped has failed")
+
+    def _stop(self) -> list[StoragePath]:
+        # Without the lock: the batch that is waited for may call the engine.
         self._brought.stop()
-        self._interval = None
+        with self._turn:
+            self._interval, stopping = None, self._running
         kept, failures = [], []
-        for running in self._running:
+        for running in stopping:
             try:
                 place = running.stop()
             except HostError as failure:  # the others hold places that somebody may want
                 failures.append(failure)
             else:
                 kept += [place] if place is not None else []
-        self._running = []
-        self._brought.clean_up()
+        with self._turn:
+            self._running = [each for each in self._running if each not in stopping]
+            self._brought.clean_up()
         if failures:
             raise failures[0]
         return kept
@@ -357,15 +387,16 @@ class Engine(BaseEngine[SparkQuery]):
         or table is passed over up to there, a function is called with their number, `rows(skip)`,
         and any other iterable must continue there by itself.
         """
-        if isinstance(rows, DataFrame):
-            check_streams(name, rows)
-            found = columns_of(rows, name)
-            declared = self._add_stream(name, found, Origin("dataframe"), timestamp, slack)
-            self._brought.frames[name] = conform(adopted(rows, self.session), declared)
-        else:
-            found = columns_in(name, columns)
-            self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
-            self._brought.supplies[name] = rows
+        with self._turn:
+            if isinstance(rows, DataFrame):
+                check_streams(name, rows)
+                found = columns_of(rows, name)
+                declared = self._add_stream(name, found, Origin("dataframe"), timestamp, slack)
+                self._brought.frames[name] = conform(adopted(rows, self.session), declared)
+            else:
+                found = columns_in(name, columns)
+                self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
+                self._brought.supplies[name] = rows
 
     def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
         """Declare a static table, which streams can be joined with; every group gets all of it.

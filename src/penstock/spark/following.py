@@ -75,7 +75,7 @@ class Following:
             names = [query.name for query in dropped.get(running, ())]
             if running not in changes and running.group.queries.keys() <= set(names):
                 running.stop()
-                engine._running.remove(running)
+                engine._running = [each for each in engine._running if each is not running]
             else:
                 waiting.append(change(running, names, changes.get(running, {})))
         if engine._planning.waiting():

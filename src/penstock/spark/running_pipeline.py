@@ -186,8 +186,6 @@ class RunningPipeline:
             self.pipeline.control.send({})  # which all groups get, with what they read again
         if not is_continued:
             self.delivery.begin_anew()
-        for name in self.group.queries:
-            self._engine.query(name).pipeline = self
         if to_end and self._can_end_at_once():
             self.end_run()  # read in the batch that reads everything
         start = partial(self.pipeline.start, interval=interval)
@@ -198,6 +196,9 @@ class RunningPipeline:
         except BaseException:
             self._let_go()
             raise
+        # Only now: other threads look at the pipelines of queries.
+        for name in self.group.queries:
+            self._engine.query(name).pipeline = self
         if self._has_ended or not self.enabling.can_help:
             return
         control, pipeline = self.pipeline.control, self.pipeline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from operator import add
@@ -28,6 +29,7 @@ class OperatorFigures:
     """The operators of one pipeline; of rows, all since it was started."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()  # other threads look at them
         self._latest: tuple[OperatorStatus, ...] = ()
         self._rows: dict[str, tuple[ByBatch[int], ByBatch[int], ByBatch[float]]] = {}
 
@@ -40,12 +42,15 @@ class OperatorFigures:
             rows_in, rows_out, seconds = self._rows[each.name]
             rows_in[batch], rows_out[batch] = each.rows_in, each.rows_out
             seconds[batch] = each.processor_seconds
-        self._latest = operators or self._latest
-        # Operators come and go with queries.
-        names = {each.name for each in self._latest}
-        self._rows = {name: rows for name, rows in self._rows.items() if name in names}
+        with self._lock:
+            self._latest = operators or self._latest
+            # Operators come and go with queries.
+            names = {each.name for each in self._latest}
+            self._rows = {name: rows for name, rows in self._rows.items() if name in names}
 
     def statuses(self) -> tuple[OperatorStatus, ...]:
+        with self._lock:
+            latest = [(each, self._rows[each.name]) for each in self._latest]
         return tuple(
             replace(
                 each,
@@ -53,6 +58,5 @@ class OperatorFigures:
                 rows_out=rows_out.total,
                 processor_seconds=seconds.total,
             )
-            for each in self._latest
-            for rows_in, rows_out, seconds in [self._rows[each.name]]
+            for each, (rows_in, rows_out, seconds) in latest
         )

@@ -25,7 +25,8 @@ class StreamTallies:
         self._counted.pop(pipeline, None)
 
     def counts(self) -> StreamCounts:
+        counted = dict(self._counted)  # other threads add to it
         return counts_of(
-            {name: tallies.total for name, (tallies, _) in self._counted.items()},
-            [totals.of(stream_counts(self._stream)) for _, totals in self._counted.values()],
+            {name: tallies.total for name, (tallies, _) in counted.items()},
+            [totals.of(stream_counts(self._stream)) for _, totals in counted.values()],
         )
