@@ -18,7 +18,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "penstock"
 
 PAGE = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
-OPEN_TO_ALL = {"errors", "home", "redaction"}
+OPEN_TO_ALL = {"errors", "home", "printable", "redaction"}
 
 
 def table() -> dict[str, set[str]]:

@@ -22,6 +22,7 @@ from penstock.errors import (
     CyclicView,
     DuplicateName,
     HostError,
+    IncompleteResults,
     LateRow,
     MalformedRow,
     NotExecutable,
@@ -52,6 +53,7 @@ __all__ = [
     "DuplicateName",
     "Engine",
     "HostError",
+    "IncompleteResults",
     "LateRow",
     "LocalEngine",
     "MalformedRow",
@@ -83,3 +85,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module `penstock` has no attribute `{name}`")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "errors"])

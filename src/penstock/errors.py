@@ -17,12 +17,13 @@
     │   ├── MalformedRow        rows that do not conform to the stream's columns
     │   └── BadPunctuation      a bound that falls
     ├── UserCodeError       a function of the user failed; its error is attached
+    ├── IncompleteResults   results were dropped, so what is left is not all of them
     ├── HostError           the machine failed: a file, a process; the cause is attached
     └── PenstockBug         an invariant is broken: please report
 
 A message has up to three parts: what is wrong and why; the place, underlined; the fix. Each is
 cut where it would fill a screen; `message`, `hint` and `position` hold all of it. Secrets among
-options are masked (`redaction.py`).
+options are masked (`redaction.py`), and control characters spelt out (`printable.py`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from penstock.printable import printable
 from penstock.redaction import redacted, redacted_sql
 
 #: So many characters of a part are shown, and of a line of SQL.
@@ -60,7 +62,7 @@ class PenstockError(Exception):
 
     def __str__(self) -> str:
         parts = (shortened(self.message), self.place(), self.way_out())
-        return "\n".join(part for part in parts if part)
+        return printable("\n".join(part for part in parts if part))
 
     def place(self) -> str | None:
         """The offending text, underlined; None where there is no text."""
@@ -206,6 +208,10 @@ class BadPunctuation(StreamError):
 
 class UserCodeError(PenstockError):
     """A function that the user has defined failed, or gave what it may not."""
+
+
+class IncompleteResults(PenstockError):
+    """Results that nobody fetched were dropped, so what is left is not all of them."""
 
 
 class HostError(PenstockError):

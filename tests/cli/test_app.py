@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from penstock.cli.app import Commands, app, penstock
+from penstock.cli.shared.arguments import checkout
 from penstock.errors import Position, QueryError
 from penstock.version import __version__
 
@@ -40,6 +43,22 @@ def test_help_lists_every_command() -> None:
     assert commands >= {"bench", "test"}
     shown = runner.invoke(app, ["--help"]).stdout
     assert [name for name in commands if name not in shown] == []
+
+
+def test_the_installed_package_lists_the_commands_that_it_has(tmp_path: Path) -> None:
+    shutil.copytree(checkout() / "src" / "penstock", tmp_path / "penstock")
+    shutil.copy(checkout() / "examples" / "demo.sql", tmp_path / "penstock" / "cli")
+
+    def python(*arguments: str) -> str:
+        env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+    names = "[each.callback.__name__ for each in app.registered_commands]"
+    listed = python("-c", f"from penstock.cli.app import app; print(*{names})")
+    assert listed.split() == ["demo", "run", "explain", "verify", "calibrate"]
+    found = python("-c", "from penstock.cli.demo import SCRIPT; print(SCRIPT.read_text())")
+    assert "CREATE STREAM" in found
 
 
 def test_an_error_of_ours_is_text_on_stderr_and_exit_code_1() -> None:

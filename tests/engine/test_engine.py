@@ -94,8 +94,11 @@ def test_rows_come_as_dicts_or_tables_with_columns_in_any_order(engine: LocalEng
     engine.push("bids", [bid(1)])
     engine.push("bids", pl.DataFrame({"ts": [NOON], "price": [2], "item": ["lamp"]}))
     engine.push("BIDS", [{"ts": NOON.replace(tzinfo=timezone.utc), "item": None, "price": 3}])
-    assert prices(query) == [1, 2, 3]
-    assert query.results().get_column("ts").to_list() == [NOON] * 3
+    table = pl.DataFrame({"ts": [NOON], "price": [4], "item": ["lamp"]})
+    engine.push("bids", table.to_arrow())
+    engine.push("bids", table.to_pandas())
+    assert prices(query) == [1, 2, 3, 4, 4]
+    assert query.results().get_column("ts").to_list() == [NOON] * 5
 
 
 def test_a_bound_from_outside_closes_windows(engine: LocalEngine) -> None:

@@ -159,3 +159,15 @@ def test_slack_that_is_not_a_duration_is_refused_with_the_way_out(slack: Any) ->
     with pytest.raises(QueryError) as refused:
         LocalEngine().stream("s", [], columns=COLUMNS, timestamp="ts", slack=slack)
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("convert", ["clone", "to_arrow", "to_pandas"])
+def test_a_table_brings_its_columns(convert: str) -> None:
+    table = pl.DataFrame({"k": [1, 2], "name": ["a", None], "ts": [START, START]})
+    engine = LocalEngine()
+    engine.stream("s", getattr(table, convert)(), timestamp="ts")
+    query = engine.sql("SELECT k, name, ts FROM s")
+    engine.finish()
+    assert query.results().equals(table)
+    with pytest.raises(MalformedRow, match="columns of stream `t` are not known"):
+        engine.stream("t", [(1,)])

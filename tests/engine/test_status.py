@@ -11,7 +11,7 @@ import pytest
 
 import penstock
 from penstock import LocalEngine, Query, Status, errors
-from penstock.errors import DuplicateName, NotExecutable
+from penstock.errors import DuplicateName, IncompleteResults, NotExecutable
 from tests.engine.bids import BIDS, bid, prices
 
 COUNTS = "CREATE QUERY n AS SELECT count(*) AS n FROM bids [RANGE 1 DAY]"
@@ -93,13 +93,16 @@ def test_results_that_nobody_fetches_are_kept_up_to_a_limit_and_that_is_said_onc
     with caplog.at_level(logging.WARNING, logger="penstock"):
         for price in range(10):
             engine.push("bids", [bid(price)])
-    assert prices(query) == [7, 8, 9]
+    for ask in (query.results, query.fetch, query.to_arrow, query.to_pandas, lambda: list(query)):
+        with pytest.raises(IncompleteResults, match="7 results of query `query_1` were dropped"):
+            ask()
+    assert query.results(partial=True)["price"].to_list() == [7, 8, 9]
     assert (query.rows, query.status.kept, query.status.dropped) == (10, 3, 7)
     [said] = caplog.messages
     assert "the latest 3 rows are kept" in said and "max_results" in said
-    assert [row["price"] for row in query] == [7, 8, 9]
+    assert [row["price"] for row in query.iterate(partial=True)] == [7, 8, 9]
     engine.push("bids", [bid(10)])
-    assert query.fetch()["price"].to_list() == [10]
+    assert query.fetch()["price"].to_list() == [10]  # since the last time all rows were kept
     assert query.status.dropped == 7
 
 
@@ -120,3 +123,38 @@ def test_the_package_gives_engines_handles_and_every_error_that_is_documented() 
     words = re.findall(r"\w+", str(errors.__doc__))
     drawn = {word for word in words if isinstance(getattr(errors, word, None), type)}
     assert len(drawn) > 15 and drawn <= set(penstock.__all__)
+
+
+def test_results_come_as_tables_of_any_library() -> None:
+    engine = LocalEngine()
+    query = engine.sql(f"{BIDS}; SELECT price, ts FROM bids")
+    engine.push("bids", [bid(1), bid(2)])
+    expected = query.results()
+    assert query.to_polars().equals(expected)
+    assert pl.from_arrow(query.to_arrow()).equals(expected)
+    assert query.to_pandas()["price"].tolist() == [1, 2]
+    assert [str(column) for column in query.schema] == ["price INT", "ts TIMESTAMP"]
+
+
+def test_handles_show_what_they_are() -> None:
+    engine = LocalEngine()
+    query = engine.sql(f"{BIDS}; CREATE QUERY `a<b>` AS SELECT price AS p FROM bids")
+    engine.push("bids", [bid(1234)])
+    assert repr(engine) == "<LocalEngine: 1 query, 1 stream>"
+    assert repr(query) == "<LocalQuery a<b>: running, 1 row>"
+    shown = repr(engine.status()).splitlines()
+    assert shown[0].split() == [
+        "query",
+        "state",
+        "rows",
+        "waiting",
+        "dropped",
+        "state",
+        "rows",
+        "state",
+        "bytes",
+    ]
+    assert shown[1].split()[:3] == ["a<b>", "running", "1"]
+    for html in (engine._repr_html_(), query._repr_html_(), engine.status()._repr_html_()):
+        assert "a&lt;b&gt;" in html and "a<b>" not in html
+    assert '<td style="text-align: right">1,234</td>' in query._repr_html_()

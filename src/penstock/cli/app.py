@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from penstock.cli import bench, calibrate, demo, experiment, explain, lint, run, test, verify
+from penstock.cli.shared.arguments import is_checkout
 from penstock.errors import PenstockError
 
 
@@ -59,10 +60,11 @@ app.command()(run.run)
 app.command()(explain.explain)
 app.command()(verify.verify)
 app.command()(calibrate.calibrate)
-app.command()(bench.bench)
-app.command()(experiment.experiment)
-app.command()(lint.lint)
-app.command(context_settings=test.PASS_ON_THE_REST)(test.test)
+if is_checkout():  # what they run is not part of the installed package
+    app.command()(bench.bench)
+    app.command()(experiment.experiment)
+    app.command()(lint.lint)
+    app.command(context_settings=test.PASS_ON_THE_REST)(test.test)
 
 
 def main() -> None:

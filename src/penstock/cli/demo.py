@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.shared.arguments import checkout
+from penstock.cli.shared.arguments import ROOT, is_checkout
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from penstock.model.streams import Origin
     from penstock.spark.engine import Engine
 
-#: What the demo declares; a file, so that it can be read and changed.
-SCRIPT = Path("examples") / "demo.sql"
+#: What the demo declares; a file, so that it can be read and changed. The installed package has a
+#: copy of it (pyproject.toml).
+SCRIPT = ROOT / "examples" / "demo.sql" if is_checkout() else Path(__file__).with_name("demo.sql")
 
 
 def demo(
@@ -31,10 +32,10 @@ def demo(
     from penstock.io.results import write_part
     from penstock.spark.engine import Engine
 
-    script = checkout() / SCRIPT
-    print(f"{script.relative_to(checkout())}: two links, packets up to 4 s out of order, 3 queries")
+    name = SCRIPT.relative_to(ROOT) if is_checkout() else SCRIPT
+    print(f"{name}: two links, packets up to 4 s out of order, 3 queries")
     engine = Engine()
-    engine.sql(script.read_text())
+    engine.sql(SCRIPT.read_text())
     print("starting Spark …", flush=True)
     engine.start()
     try:

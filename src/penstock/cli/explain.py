@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.shared.arguments import ScriptFile, read_script
+from penstock.printable import printable
 
 if TYPE_CHECKING:
     from penstock.catalog.catalog import Catalog
@@ -79,7 +80,7 @@ def explain(
     text = read_script(file)
     declared = plans(text, catalog)
     for notice in notices(len(parse(text)), declared):
-        print(f"note: {notice}", file=sys.stderr)
+        print(f"note: {printable(notice)}", file=sys.stderr)
     if analyze:
         shown, choices = _measured(text, alternatives)
     else:
@@ -89,7 +90,7 @@ def explain(
         if alternatives or picture is not None:
             told, choices = _alternatives(declared, catalog, known)
             shown += told if alternatives else []
-    print("\n\n".join(shown))
+    print(printable("\n\n".join(shown)))
     if picture is not None:
         _draw(choices, picture)
     for path, draw in ((svg, to_svg), (dot, to_dot)):

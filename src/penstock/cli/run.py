@@ -13,6 +13,7 @@ import typer
 
 from penstock.cli.shared.arguments import ScriptFile, read_script
 from penstock.cli.shared.display import passed_over_note, show_query, show_stream, stream_summary
+from penstock.printable import printable
 
 if TYPE_CHECKING:
     from penstock.io.storage.storage_path import StoragePath
@@ -118,7 +119,7 @@ def run(
     declared = {entry.name: entry.plan for entry in engine.catalog.queries}
     told = notices(len(parse(text)), declared, shown=bool(shown))
     for notice in told:
-        print(f"note: {notice}", file=sys.stderr)
+        print(f"note: {printable(notice)}", file=sys.stderr)
     if as_json:
         found = {**summary(engine), "shown": shown, "notices": told}
         print(json.dumps(found, indent=2, default=str))
@@ -134,7 +135,7 @@ def carry_out(engine: LocalEngine | Engine, text: str) -> list[str]:
     for statement in parse(text):
         outcome = engine.execute(statement)
         if isinstance(outcome, str):
-            print(f"{outcome}\n")  # at once: queries may run for long
+            print(f"{printable(outcome)}\n")  # at once: queries may run for long
             shown.append(outcome)
     return shown
 
@@ -214,7 +215,7 @@ def check_changes(engine: Engine, *, dry_run: bool, yes: bool) -> None:
     found = engine.changes()
     for place, changes in found.items():
         if dry_run or changes.differences or changes.added:
-            print(f"{place}:\n{changes.as_text()}", file=sys.stderr)
+            print(f"{place}:\n{printable(changes.as_text())}", file=sys.stderr)
         if changes.refused:
             continue  # which is said when it is started, with the way out
         if changes.lose_state and not yes and not dry_run:
@@ -295,7 +296,7 @@ def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
     status = engine.status()
     found = status.as_json()
     for query in engine.queries:
-        results = None if query.sink else as_dicts(query.results())
+        results = None if query.sink else as_dicts(query.results(partial=True))
         found["queries"][query.name]["results"] = results
     for entry in engine.catalog.streams:
         found["streams"][entry.name] = stream_summary(entry.stream, status.streams[entry.name])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.shared.arguments import ScriptFile, read_script
+from penstock.printable import printable
 
 if TYPE_CHECKING:
     from penstock.verification.verify import Verification
@@ -59,7 +60,7 @@ def verify(
     elif not wanted:
         done.outcome.not_tried.append("Spark itself (--spark)")
     print(f"{done.outcome.seconds:.0f} seconds", file=sys.stderr)
-    print("\n".join(lines(done)))
+    print(printable("\n".join(lines(done))))
     if json_path is not None:
         json_path.write_text(json.dumps(as_json(done), indent=2, default=str))
     if done.outcome.found is not None:

@@ -22,6 +22,7 @@ from rich.text import Text
 from penstock.errors import NotExecutable
 from penstock.io.results import readable
 from penstock.model.counted import counted
+from penstock.printable import printable_cell
 from penstock.redaction import redacted_options
 from penstock.sql.parse.statements import Sink
 
@@ -60,7 +61,8 @@ class ConsoleSink:
         self._batch = number + 1
         # Made here: whoever redirects the standard output means this as well.
         console = Console(highlight=False)
-        console.print(Text(f"{self._name}, batch {number}: {counted(rows.height, 'row')}"))
+        name, count = printable_cell(self._name), counted(rows.height, "row")
+        console.print(Text(f"{name}, batch {number}: {count}"))
         if self._shown:
             console.print(_table(rows.head(self._shown)))
         if rows.height > self._shown:
@@ -78,7 +80,11 @@ def _table(rows: pl.DataFrame) -> Table:
     table = Table(box=None, pad_edge=False)
     for name, dtype in rows.schema.items():
         justify: Any = "right" if dtype.is_numeric() else "left"
-        table.add_column(Text(name), justify=justify, overflow="fold")
+        table.add_column(Text(printable_cell(name)), justify=justify, overflow="fold")
     for row in readable(rows).iter_rows():
-        table.add_row(*(Text("NULL" if value is None else str(value)) for value in row))
+        table.add_row(*(Text(_shown(value)) for value in row))
     return table
+
+
+def _shown(value: Any) -> str:
+    return "NULL" if value is None else printable_cell(str(value))

@@ -25,14 +25,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
 from penstock.io.files import FileBlock, check_options, read_blocks
 from penstock.io.iterables import FORMAT as ITERABLE
-from penstock.io.iterables import Supply, blocks_of
+from penstock.io.iterables import Supply, as_frame, blocks_of, is_table
 from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.io.results import SINK_FORMATS
 from penstock.io.sources.registry import SOURCES
@@ -69,9 +69,13 @@ from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rechoosing import Rechoosing
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
-from penstock.runtime.stream_arguments import Slack, columns_in
+from penstock.runtime.stream_arguments import Slack, columns_for
 from penstock.runtime.user_functions import outside_lock
 from penstock.sql.parse.statements import Sink
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 #: A name that no query has: of one that is about to replace another.
 _REPLACING = "\nreplacing"
@@ -113,16 +117,18 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def push(self, stream: str, rows: Rows) -> None:
+    def push(self, stream: str, rows: Rows | pa.Table | pd.DataFrame) -> None:
         """Put rows into a stream, and carry them through all queries.
 
-        Rows are a list of dicts or a Polars DataFrame. Times may be datetimes (without a zone they
-        are UTC) or ticks. Rows that do not fit or come too late are rejected: see `rejected_rows`.
+        Rows are a list of dicts or a table (Polars, pandas, Arrow). Times may be datetimes (without
+        a zone they are UTC) or ticks. Rows that do not fit or come too late are rejected: see
+        `rejected_rows`.
         """
+        given: Rows = as_frame(rows) if is_table(rows) else rows
         with self._turn:
             name = self.declared_stream(stream).name
             self._check_runs(f"no rows go into stream `{name}`")
-            self._change(partial(self._take_in, name, (), rows))
+            self._change(partial(self._take_in, name, (), given))
 
     def _take_in(self, name: str, rejected: Sequence[str], rows: Rows) -> None:
         self._had_rows = True
@@ -222,17 +228,18 @@ class LocalEngine(BaseEngine[LocalQuery]):
         name: str,
         rows: Supply,
         *,
-        columns: str,
+        columns: str | None = None,
         timestamp: str | None = None,
         slack: Slack = timedelta(0),
     ) -> None:
         """Make a stream of anything that gives rows: dicts, tuples or tables, out of any iterable.
 
-        `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
-        (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
+        `columns` declares them: "k BIGINT, ts TIMESTAMP"; one table brings its own. `timestamp` and
+        `slack` are as on Spark (`Engine.stream`). `read_files` takes them, a block at a time, and
+        `finish` what is left.
         """
         with self._turn:
-            found = columns_in(name, columns)
+            found = columns_for(name, columns, rows)
             declared = self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
             self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
 

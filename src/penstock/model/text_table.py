@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from penstock.printable import printable_cell
+
 #: Between two columns.
 _GAP = "  "
 #: Characters that a text has at least to wrap in, however wide the columns before it are.
@@ -48,7 +50,7 @@ def text_table(
 
 
 def _text(cell: str | int) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else cell
+    return f"{cell:,}" if isinstance(cell, int) else printable_cell(cell)
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -21,6 +21,7 @@ from penstock.model.timestamps import BEGINNING, END, format_duration, format_ti
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of
 from penstock.plan.waiting import waits
+from penstock.printable import printable
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Blockers:
         ]
         table = text_table([header, *rows], indent="  ")
         late = [f"  {fact.stream}: {fact.late}" for fact in self.inputs if fact.late]
-        return "\n".join([f"{self.query}: {self.summary}", table, *late])
+        return printable("\n".join([f"{self.query}: {self.summary}", table, *late]))
 
 
 def blocked_by(

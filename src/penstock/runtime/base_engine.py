@@ -42,6 +42,7 @@ from penstock.optimizer.statistics import Statistics
 from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
+from penstock.printable import printable
 from penstock.runtime.adapting import Adapting, Why
 from penstock.runtime.check_places import check_place
 from penstock.runtime.defining import Defining
@@ -328,16 +329,16 @@ class BaseEngine(Defining, Looking[Q]):
     def _execute(self, statement: Statement) -> Q | str | None:
         match statement:
             case Explain():
-                return self._explain(statement)
+                return printable(self._explain(statement))
             case ShowStatement():
-                return show(statement.what, self.catalog, self.status)
+                return printable(show(statement.what, self.catalog, self.status))
             case DescribeStatement():
                 function = self.catalog.function(statement.name)
                 if function is not None and self.catalog.get(statement.name) is None:
-                    return describe_function(function)
+                    return printable(describe_function(function))
                 with positioned(statement.place):
                     named = self.catalog.entry(statement.name)
-                return describe(named, self.catalog, self.status())
+                return printable(describe(named, self.catalog, self.status()))
             case BareSelect():
                 return self._declare(self.catalog.named(statement))
             case CreateQuery():

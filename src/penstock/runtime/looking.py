@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import UnknownName
+from penstock.model.counted import counted
 from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.timestamps import to_ticks
@@ -68,6 +69,15 @@ class Looking(ABC, Generic[Q]):
                 *join_statuses({q.name: q.plan for q in self.queries}, known.joins),
                 tuple(self._migrations()),
             )
+
+    def __repr__(self) -> str:
+        queries = counted(len(self._queries), "query", "queries")
+        streams = counted(len(self.catalog.streams), "stream")
+        return f"<{type(self).__name__}: {queries}, {streams}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the status."""
+        return self.status()._repr_html_()
 
     def _steady(self) -> AbstractContextManager[Any]:
         """While this is open, nothing changes of what is looked at."""

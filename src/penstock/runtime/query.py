@@ -2,8 +2,9 @@
 
 Results show times as datetimes in UTC. They go to one place: a sink, if the query was declared INTO
 one; else its subscribers; else they wait here until somebody fetches them. Of those that wait, the
-latest are kept, as many as the engine's `max_results`; older ones are dropped, which the status
-counts and a warning says once.
+latest are kept, as many as the engine's `max_results`; older ones are dropped. The status counts
+them, a warning says so once, and whoever asks for the results gets an error instead of a part of
+them, unless a part is asked for.
 
 Names are Spark's own where Spark has one for it.
 """
@@ -17,19 +18,28 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from penstock.errors import PenstockError
+from penstock.errors import IncompleteResults, PenstockError
 from penstock.io.results import no_results, presented, readable
+from penstock.model.counted import counted
 from penstock.model.ets import Ets
+from penstock.model.html_table import html_table
+from penstock.model.schema import Schema
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import Blockers
 from penstock.plan.nodes import Node
+from penstock.printable import printable, printable_cell
 from penstock.runtime.row_buffer import RowBuffer
 from penstock.runtime.status import RUNNING, BatchStatus, QueryStatus
 from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
     from penstock.runtime.base_engine import BaseEngine
 
+#: Rows of results that a notebook shows.
+SHOWN = 10
 #: Results that are kept for a query which nobody reads.
 MAX_RESULTS = 1_000_000
 
@@ -47,6 +57,7 @@ class Query(ABC):
         self._waiting: RowBuffer[int] = RowBuffer(engine._max_results)
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
         self._fetched = -1  # the last batch that was handed out
+        self._accepted = 0  # rows that were dropped before somebody fetched a part
 
     # -- results ------------------------------------------------------------------------------
 
@@ -60,25 +71,48 @@ class Query(ABC):
     def total_rows(self) -> int:
         """How many since its checkpoint began, over all restarts."""
 
-    def results(self) -> pl.DataFrame:
-        """Every row so far that has not been fetched, unless it went to a sink or a subscriber."""
-        return self._together(rows for _, rows in self._waiting.parts())
+    def results(self, *, partial: bool = False) -> pl.DataFrame:
+        """Every row so far that has not been fetched, unless it went to a sink or a subscriber.
 
-    def fetch(self) -> pl.DataFrame:
-        """The rows since the last time; they are handed out once."""
-        return self._together(self._taken())
+        Raises what the query failed with, and IncompleteResults if rows were dropped; with
+        `partial` it gives what is there.
+        """
+        return self._together(rows for _, rows in self._all(partial))
 
-    def iterate(self) -> Iterator[dict[str, Any]]:
+    to_polars = results
+
+    def to_arrow(self, *, partial: bool = False) -> pa.Table:
+        """`results` as an Arrow table."""
+        return self.results(partial=partial).to_arrow()
+
+    def to_pandas(self, *, partial: bool = False) -> pd.DataFrame:
+        """`results` as a DataFrame of pandas."""
+        return self.results(partial=partial).to_pandas()
+
+    def fetch(self, *, partial: bool = False) -> pl.DataFrame:
+        """The rows since the last time; they are handed out once.
+
+        Raises as `results` does. With `partial` it gives what is there, and rows that were dropped
+        before do not count any more.
+        """
+        return self._together(self._taken(partial))
+
+    def iterate(self, *, partial: bool = False) -> Iterator[dict[str, Any]]:
         """The rows one by one; they are handed out once. While the query runs by itself, this waits
-        for those to come."""
+        for those to come. Raises as `fetch` does."""
         goes_on = True
         while goes_on:
             # Asked first: what came before the end is there when the end is seen.
             goes_on = self._runs_by_itself()
-            for rows in self._taken():
+            for rows in self._taken(partial):
                 yield from readable(rows).iter_rows(named=True)
             if goes_on:
                 self._wait_for_rows()
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of its results."""
+        return self.plan.schema
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.iterate()
@@ -94,7 +128,25 @@ class Query(ABC):
     def _together(self, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
         return pl.concat([no_results(self.plan.schema), *parts])
 
-    def _taken(self) -> Iterator[pl.DataFrame]:
+    def _all(self, partial: bool) -> list[tuple[int, pl.DataFrame]]:
+        """The parts that wait, if that is all there were, or a part is enough."""
+        if not partial and (failure := self.exception()) is not None:
+            raise failure
+        parts = self._waiting.parts()  # before what is missing is counted
+        missing = self._waiting.dropped - self._accepted
+        if missing and not partial:
+            raise IncompleteResults(
+                f"{counted(missing, 'result')} of query `{self.name}` were dropped: more than "
+                f"{self._waiting.limit:,} waited to be fetched",
+                hint="write them INTO a sink, fetch() or subscribe() while it runs, or raise "
+                "max_results of the engine; partial=True gives the latest ones",
+            )
+        return parts
+
+    def _taken(self, partial: bool) -> Iterator[pl.DataFrame]:
+        dropped = self._waiting.dropped
+        self._all(partial)
+        self._accepted = dropped
         while (part := self._waiting.take_first()) is not None:
             self._fetched, rows = part
             yield rows
@@ -132,7 +184,7 @@ class Query(ABC):
     def _forget(self) -> None:
         """Drop what it has put out: it starts again from the beginning."""
         self._waiting = RowBuffer(self._waiting.limit)
-        self._fetched = -1
+        self._fetched, self._accepted = -1, 0
 
     # -- what it does -------------------------------------------------------------------------
 
@@ -166,7 +218,7 @@ class Query(ABC):
 
     def explain(self) -> str:
         """The plan, with the operators chosen for it and why."""
-        return self._engine.explain(self.name, self.plan)
+        return printable(self._engine.explain(self.name, self.plan))
 
     def why(self) -> Blockers:
         """What holds it back: which input, its bound, its age, and what would release it.
@@ -206,4 +258,12 @@ class Query(ABC):
         return None
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {self._doing()[0]}, {self.rows} rows>"
+        state, rows = self._doing()[0], counted(self.rows, "row")
+        return printable_cell(f"<{type(self).__name__} {self.name}: {state}, {rows}>")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what it does, and the first of its results that wait."""
+        into = f", in {self.sink}" if self.sink else ""
+        title = f"{self.name}: {self._doing()[0]}, {counted(self.rows, 'row')}{into}"
+        shown = readable(self._together(rows for _, rows in self._waiting.parts()).head(SHOWN))
+        return html_table(title, [shown.columns, *shown.iter_rows()])

@@ -6,10 +6,12 @@ they always agree. It is a snapshot: ask again for the next one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from penstock.model.html_table import html_table
+from penstock.model.text_table import text_table
 from penstock.model.timestamps import BEGINNING
 from penstock.plan.blockers import Blockers, StreamProgress
 from penstock.runtime.counts import StreamCounts
@@ -141,7 +143,12 @@ class QueryStatus:
         }
 
 
-@dataclass(frozen=True)
+def _row_of(query: QueryStatus) -> Sequence[str | int]:
+    counts = (query.rows, query.kept, query.dropped, query.state_rows, query.state_bytes)
+    return (query.name, query.catching_up or query.state, *counts)
+
+
+@dataclass(frozen=True, repr=False)
 class Status:
     """An engine: its queries and streams by name, and the operators that run."""
 
@@ -154,3 +161,26 @@ class Status:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @property
+    def tables(self) -> dict[str, list[Sequence[str | int]]]:
+        """What it says of queries and streams, as tables with a header."""
+        return {
+            "queries": [
+                ("query", "state", "rows", "waiting", "dropped", "state rows", "state bytes"),
+                *map(_row_of, self.queries.values()),
+            ],
+            "streams": [
+                ("stream", "rows", "late", "malformed", "ahead"),
+                *(
+                    (of.name, of.counts.rows, of.counts.late, of.counts.malformed, of.counts.ahead)
+                    for of in self.streams.values()
+                ),
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(text_table, self.tables.values()))
+
+    def _repr_html_(self) -> str:
+        return "".join(html_table(title, rows) for title, rows in self.tables.items())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from penstock.errors import CannotWindow, MalformedRow
+from penstock.io.iterables import as_frame, is_table
+from penstock.io.static_tables import columns_of
 from penstock.model.schema import Column
 from penstock.model.streams import Timing
 from penstock.sql.parse.parser import parse
@@ -16,13 +18,21 @@ from penstock.sql.parse.units import length_of
 Slack: TypeAlias = timedelta | int | str | None
 
 
+def columns_for(name: str, columns: str | None, rows: Any) -> tuple[Column, ...]:
+    """The columns of a stream: those that are declared, else those of the table that `rows` is."""
+    if columns is None and is_table(rows):
+        return tuple(columns_of(name, as_frame(rows)))
+    return columns_in(name, columns)
+
+
 def columns_in(name: str, columns: str | None) -> tuple[Column, ...]:
     """The columns of a stream: "k BIGINT, ts TIMESTAMP"."""
     if columns is None:
         raise MalformedRow(
             name,
             f"the columns of stream `{name}` are not known",
-            hint='declare them: columns="k BIGINT, ts TIMESTAMP"',
+            hint='declare them: columns="k BIGINT, ts TIMESTAMP"; a table (Polars, pandas, Arrow) '
+            "brings its own",
         )
     [statement] = parse(f"CREATE STREAM s ({columns})")
     assert isinstance(statement, CreateStream)

@@ -58,7 +58,7 @@ from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
-from penstock.runtime.stream_arguments import Slack, columns_in
+from penstock.runtime.stream_arguments import Slack, columns_for
 from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
@@ -381,7 +381,8 @@ class Engine(BaseEngine[SparkQuery]):
         of its own).
 
         Rows from Python are dicts, tuples or tables (Polars, pandas, Arrow), out of any iterable,
-        a generator for example; `columns` declares them: "k BIGINT, ts TIMESTAMP". They are taken
+        a generator for example; `columns` declares them: "k BIGINT, ts TIMESTAMP". One table brings
+        its own columns. They are taken
         from `start` on, as fast as Spark processes them, and written to a folder of the checkpoint,
         from where a restart reads them again. So a restart asks for the rows behind those: a list
         or table is passed over up to there, a function is called with their number, `rows(skip)`,
@@ -394,7 +395,7 @@ class Engine(BaseEngine[SparkQuery]):
                 declared = self._add_stream(name, found, Origin("dataframe"), timestamp, slack)
                 self._brought.frames[name] = conform(adopted(rows, self.session), declared)
             else:
-                found = columns_in(name, columns)
+                found = columns_for(name, columns, rows)
                 self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
                 self._brought.supplies[name] = rows
 

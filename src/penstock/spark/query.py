@@ -58,13 +58,13 @@ class SparkQuery(Query):
         """How many one batch has put out."""
         return self._rows[batch]
 
-    def toDF(self) -> Any:
-        """The results so far as a Spark DataFrame, in the session of the engine.
+    def toDF(self, *, partial: bool = False) -> Any:
+        """`results` as a Spark DataFrame, in the session of the engine.
 
         Times are instants, whatever zone the session shows them in.
         """
         instants = pl.selectors.datetime(time_zone=None).dt.replace_time_zone("UTC")
-        rows = self.results().with_columns(instants)
+        rows = self.results(partial=partial).with_columns(instants)
         return self._engine.spark.createDataFrame(rows.to_arrow())
 
     @property
@@ -82,7 +82,9 @@ class SparkQuery(Query):
         return None if self.pipeline is None else self.pipeline.failure()
 
     def awaitTermination(self, timeout: float | None = None) -> bool:
-        return self.pipeline is None or self.pipeline.await_termination(timeout)
+        if self.pipeline is None or not self._is_declared:
+            return True
+        return self.pipeline.await_termination(timeout)
 
     def forget(self) -> None:
         """Drop what it has put out: it starts again from the beginning."""

@@ -253,9 +253,16 @@ class RunningPipeline:
         self._attempts.process_available()
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait until it has ended, so many seconds; gives whether it has."""
+        """Wait until it has ended, so many seconds; gives whether it has.
+
+        Raises what it failed with.
+        """
+        if self._last is not None:
+            if self._last[2] is not None:
+                raise self._last[2]
+            return True
         with translated():
-            return self._last is not None or self._attempts.await_termination(timeout)
+            return self._attempts.await_termination(timeout)
 
     @property
     def is_active(self) -> bool:

@@ -25,10 +25,19 @@ def read_script(file: Path) -> str:
         ) from cause
 
 
+#: Where the source tree is, if this package is part of one.
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def is_checkout() -> bool:
+    """Whether this package is part of a source tree, with tests and benchmarks beside it."""
+    return (ROOT / "pyproject.toml").is_file() and (ROOT / "src" / "penstock").is_dir()
+
+
 def checkout() -> Path:
     """The root of the source tree around this package; an error if Penstock came without it."""
-    root = Path(__file__).resolve().parents[4]
-    if not (root / "pyproject.toml").is_file():
+    root = ROOT
+    if not is_checkout():
         raise HostError(
             f"there are no tests and benchmarks here: {root} is not a source tree of Penstock",
             hint="call ./penstock in a clone of the repository",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.model.counted import counted
 from penstock.model.slack import lateness_in_words, suggested_slack
+from penstock.printable import printable_cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,11 +25,11 @@ LONGEST = 200
 def show_query(query: Query) -> None:
     """A query's results, or where they are."""
     earlier = since_the_beginning(query.rows, query.total_rows)
-    print(f"{query.name}: {counted(query.rows, 'row')}{earlier}")
+    print(f"{printable_cell(query.name)}: {counted(query.rows, 'row')}{earlier}")
     if query.sink is not None:
-        print(f"  in {query.sink}")
+        print(f"  in {printable_cell(str(query.sink))}")
     else:
-        results = in_order(query.results())
+        results = in_order(query.results(partial=True))
         print(table(results.head(SHOWN)))
         if dropped := query.status.dropped:
             print(f"  {counted(dropped, 'older row')} dropped: INTO a file keeps all")
@@ -55,11 +56,12 @@ def table(rows: pl.DataFrame) -> str:
     """
     from penstock.io.results import readable
 
+    names = list(map(printable_cell, rows.columns))
     texts = [[_text(value) for value in row] for row in readable(rows).rows()]
-    widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
+    widths = [max(map(len, column)) for column in zip(names, *texts, strict=True)]
     right = [dtype.is_numeric() for dtype in rows.dtypes]
     lines = []
-    for row in (rows.columns, *texts):
+    for row in (names, *texts):
         cells = (
             text.rjust(width) if is_number else text.ljust(width)
             for text, width, is_number in zip(row, widths, right, strict=True)
@@ -71,7 +73,7 @@ def table(rows: pl.DataFrame) -> str:
 def _text(value: Any) -> str:
     if value is None:
         return "NULL"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else printable_cell(str(value))
 
 
 def show_stream(stream: Stream, counts: StreamCounts) -> None:
@@ -83,7 +85,7 @@ def show_stream(stream: Stream, counts: StreamCounts) -> None:
         (counts.ahead, "ahead"),
     )
     aside = [f"{n:,} {what}" for n, what in kinds if n]
-    print(f"{stream.name}: {counted(counts.rows, 'row')} in", end="")
+    print(f"{printable_cell(stream.name)}: {counted(counts.rows, 'row')} in", end="")
     print(since_the_beginning(counts.rows, counts.total.rows), end="")
     print(f", {counts.passed:,} of them late" if counts.passed else "", end="")
     print(f", rejected: {', '.join(aside)}" if aside else "")
@@ -92,7 +94,7 @@ def show_stream(stream: Stream, counts: StreamCounts) -> None:
     if counts.closed:
         print(closed_note(counts.closed))
     for reason, n in reasons_of(counts).items():
-        print(f"  {n:,} × {reason}")
+        print(f"  {n:,} × {printable_cell(reason)}")
     for sample in counts.samples:
         print(f"    {_short(sample['reason'])}: {_short(sample['row_text'])}")
 
@@ -112,7 +114,7 @@ def passed_over_note(names: list[str]) -> str:
       2 files not read: _a.csv (hidden), b.parquet (empty)
     """
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    return f"  {counted(len(names), 'file')} not read: {shown}"
+    return f"  {counted(len(names), 'file')} not read: {printable_cell(shown)}"
 
 
 def reasons_of(counts: StreamCounts) -> dict[str, int]:
@@ -123,7 +125,7 @@ def reasons_of(counts: StreamCounts) -> dict[str, int]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return printable_cell(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
 def stream_summary(stream: Stream, status: StreamStatus) -> dict[str, Any]:

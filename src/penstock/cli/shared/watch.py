@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from penstock.printable import printable_cell
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -40,13 +42,14 @@ def watch(engine: Engine, seconds: float | None = None, *, follow: bool = False)
 def progress_table(engine: Engine, elapsed: float) -> Table:
     """One line per query: rows, speed, how far time has come, what is kept."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=f"{elapsed:,.0f} s", title_justify="left", box=None, pad_edge=False)
     table.add_column("query")
     for column in ("batch", "rows in/s", "batch s", "bound", "state rows", "state", "results"):
         table.add_column(column, justify="right")
     for query in engine.status().queries.values():
-        table.add_row(query.name, *_cells(query), f"{query.rows:,}")
+        table.add_row(Text(printable_cell(query.name)), *_cells(query), f"{query.rows:,}")
     return table
 
 
