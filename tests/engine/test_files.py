@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -429,6 +430,32 @@ def test_two_runs_do_not_write_into_one_directory(tmp_path: Path) -> None:
     late.sql(BIDS)
     with pytest.raises(HostError, match="holds results already"):
         late.sql(text)
+
+
+def test_names_tell_which_files_are_ready_whatever_their_case(tmp_path: Path) -> None:
+    for name in ("1.CSV", "2.csv", "3.csv.tmp", ".4.csv", "_5.csv", "6.csv.TMP", "notes.txt"):
+        (tmp_path / name).write_text(f"v\n{name.strip('._')[0]}\n")
+    for path, expected in ((tmp_path, ["1", "2"]), (tmp_path / "*.*", ["1", "2", "n"])):
+        engine = LocalEngine()
+        engine.sql(f"CREATE STREAM s (v STRING) FROM csv '{path}'")
+        query = engine.sql("SELECT v FROM s")
+        engine.finish()
+        assert query.fetch()["v"].to_list() == expected
+    engine.sql(f"CREATE STREAM t (v STRING) FROM csv '{tmp_path}'")
+    hidden = [".4.csv (hidden)", "_5.csv (hidden)"]
+    assert engine.passed_over("t") == [*hidden, "3.csv.tmp (not ready)", "6.csv.TMP (not ready)"]
+
+
+@pytest.mark.parametrize("where", ["", "*.csv", "b.csv"])
+def test_a_pipe_among_the_files_is_refused_by_name(tmp_path: Path, where: str) -> None:
+    (tmp_path / "a.csv").write_text("v\n1\n")
+    os.mkfifo(tmp_path / "b.csv")
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s (v INT) FROM csv '{tmp_path / where}'; SELECT v FROM s")
+    with pytest.raises(HostError, match=r"`.*/b\.csv`: it is not a regular file"):
+        engine.finish()
+    with pytest.raises(HostError, match=r"`.*/b\.csv`: it is not a regular file"):
+        engine.sql(f"CREATE STREAM t FROM csv '{tmp_path / where}'")
 
 
 def test_a_parquet_file_with_nothing_in_it_is_named_and_costs_nothing(tmp_path: Path) -> None:

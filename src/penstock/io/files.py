@@ -23,7 +23,12 @@ from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
 from penstock.io.csv_files import Style, cannot_be, names_in, read_csv, style_of
 from penstock.io.json_files import read_json
 from penstock.io.results import write_part
-from penstock.io.storage.hidden_files import files_of_format, is_empty, is_hidden
+from penstock.io.storage.hidden_files import (
+    check_regular,
+    files_of_format,
+    is_empty,
+    is_hidden,
+)
 from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.storage_path import check_of_this_machine, local_path
 from penstock.kernel.conform import Rows
@@ -42,7 +47,8 @@ def files_of(path: str, format: str) -> list[Path]:
         found = [f for f in files_of_format(place, format) if not is_hidden(f)]
     elif not place.exists() and any(c in str(place) for c in "*?["):
         anchor = Path(place.anchor) if place.is_absolute() else Path()
-        found = list(anchor.glob(str(place.relative_to(anchor))))
+        pattern = place.relative_to(anchor)
+        found = [f for f in anchor.glob(str(pattern)) if not is_hidden(f) or is_hidden(pattern)]
     else:
         found = [place] if place.exists() else []
     if not found:
@@ -50,6 +56,7 @@ def files_of(path: str, format: str) -> list[Path]:
             f"nothing to read at `{path}`: there is no {format} file",
             hint="give a file, a directory or a pattern; relative paths start where you are",
         )
+    check_regular(found)
     return sorted(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.engine import Engine
+from penstock.spark.sources.direct_files import read_file
 from penstock.spark.sources.directories import check_files, own_folder
 
 TS = "2026-01-01 00:00:00"
@@ -48,6 +50,16 @@ def test_the_way_out_is_one(tmp_path: Path) -> None:
     check_files(stream(tmp_path / "d*"))  # is meant as a pattern: nothing has that name
 
 
+def test_a_pipe_among_the_files_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").touch()
+    os.mkfifo(tmp_path / "2.csv")
+    with pytest.raises(HostError, match=r"`.*/2\.csv`: it is not a regular file"):
+        check_files(stream(tmp_path))
+    for place in (tmp_path / "2.csv", "/dev/zero"):
+        with pytest.raises(HostError, match="it is not a regular file"):
+            next(read_file(str(place), stream(tmp_path)))
+
+
 def test_such_a_file_that_comes_later_is_passed_over_and_named(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -60,11 +72,13 @@ def test_such_a_file_that_comes_later_is_passed_over_and_named(
     engine.start()
     engine.process_available()
     (tmp_path / "a*.csv").write_text(f"k,ts\n0,{TS}\n")
+    for unready in ("b.csv.tmp", "c.TMP", "_d.csv", ".e.csv"):
+        (tmp_path / unready).write_text(f"k,ts\n0,{TS}\n")
     for k in (2, 3):
         (tmp_path / f"a{k}.csv").write_text(f"k,ts\n{k},{TS}\n")
     engine.finish()
     assert sorted(engine.query("q").results()["k"]) == [1, 2, 3]
-    assert engine.passed_over("s") == ["a*.csv (looks like a pattern)"]
+    assert engine.passed_over("s")[-1] == "a*.csv (looks like a pattern)"
 
 
 def test_files_of_our_own_folders_are_read_once_whatever_the_name(

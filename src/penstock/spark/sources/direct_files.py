@@ -25,7 +25,7 @@ from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
 from penstock.io.csv_files import cannot_be
 from penstock.io.files import csv_header
 from penstock.io.files import read_file as read_text_file
-from penstock.io.storage.hidden_files import is_hidden
+from penstock.io.storage.hidden_files import check_regular, is_hidden
 from penstock.io.storage.storage_path import is_of_this_machine, local_path
 from penstock.kernel.conform import Conformed, conform, lines_as_text
 from penstock.model.streams import Stream
@@ -108,6 +108,7 @@ def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterat
     place = local_path(path)
     if not place.exists():
         raise HostError(f"stream `{stream.name}`: there is no file `{place}` any more", hint=_GONE)
+    check_regular([place])
     if stream.origin.format == "parquet":
         return _read_parquet(place, stream, needed)
     return _read_text(place, stream)

@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from penstock.errors import HostError
-from penstock.io.storage.hidden_files import is_hidden
+from penstock.io.storage.hidden_files import HIDDEN, check_regular, is_hidden
 from penstock.io.storage.storage_path import StoragePath, is_of_this_machine, local_path
 from penstock.model.streams import Stream
 from penstock.spark.sources import file_sizes
@@ -36,7 +36,7 @@ FOREVER = "36500d"
 #: What makes a name a pattern.
 _PATTERN = re.compile(r"[\[\]{}?*\\]")
 #: Names that Spark is to pass over: those that it does anyway, and those it cannot read rightly.
-_IGNORED = rf"^[._]|{_PATTERN.pattern}"
+_IGNORED = rf"{HIDDEN}|{_PATTERN.pattern}"
 
 
 def reading_all(options: Mapping[str, str]) -> dict[str, str]:
@@ -83,6 +83,7 @@ def check_files(stream: Stream) -> None:
             f"stream `{stream.name}`: there is nothing at `{path}`",
             hint="name a directory of files; relative paths start where you are",
         )
+    check_regular(file for place in places for file in _readable(Path(place)))
     for place in places:
         is_odd = _PATTERN.search(str(Path(place).absolute()))
         odd = place if is_odd else next(odd_files(place), None)
@@ -93,6 +94,13 @@ def check_files(stream: Stream) -> None:
                 hint="rename it without [ ] { } ? * \\, or name a link to the directory "
                 "(ln -s) that has none of them; --local reads it as it is",
             )
+
+
+def _readable(place: Path) -> Iterator[Path]:
+    """A file, or the files of a directory that are read."""
+    if not place.is_dir():
+        return iter([place])
+    return (file for file in place.iterdir() if not is_hidden(file))
 
 
 def odd_files(folder: str) -> Iterator[str]:
