@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,49 @@ def test_an_error_does_not_show_the_password_of_an_address(address: str, text: s
     with pytest.raises(PenstockError) as caught:
         engine.sql(text.format(address))
     assert "hunter2" not in str(caught.value) and "un/ter" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", ["", " OPTIONS (table 't')", " OPTIONS (nonsense 't')"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgres 'host=127.0.0.1 port=1 user=ada password=hunter2 dbname=d'",
+        "postgres 'host=h password = hunter2'",
+        "postgres \"host=h password='its hunter2' user=x\"",
+        "postgres 'postgresql:ada:hunter2@h/d'",
+        "postgres 'ada:hunter2@127.0.0.1:1/d'",
+        "postgres 'postgresql://ada:hunter2@127.0.0.1:1/d'",
+        "redis 'redis:ada:hunter2@h'",
+        "redis ':hunter2@h:1'",
+        "redis 'redis://:hunter2@127.0.0.1:1'",
+        "parquet 's3:ada:hunter2@bucket'",
+        "csv 'password=hunter2'",
+    ],
+)
+def test_no_error_shows_the_password_of_a_place_that_is_written_wrongly(
+    place: str, options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (k INT)")
+    shown = []
+    for text in (
+        f"CREATE QUERY q INTO {place}{options} AS SELECT k, FROM s",
+        f"CREATE QUERY q INTO {place}{options} AS SELECT k FROM s",
+        f"CREATE STREAM t (k INT) FROM {place}{options} ORDERED, ORDERED",
+        f"CREATE STREAM t (k INT) FROM {place}{options}; SELECT k FROM t",
+    ):
+        try:
+            engine.sql(text)
+            engine.push("s", [{"k": 1}])
+        except PenstockError as error:
+            shown.append(f"{error} {error!r}")
+    try:
+        engine.finish()
+    except PenstockError as error:
+        shown.append(f"{error} {error!r}")
+    assert len(shown) > 1
+    assert not [text for text in shown if "hunter2" in text]
 
 
 def test_a_name_of_a_thing_is_shown_where_it_is_no_secret() -> None:

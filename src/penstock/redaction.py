@@ -59,6 +59,14 @@ _OPTIONS = re.compile(rf"(?is)\bOPTIONS\s*\((?:{_QUOTED}|[^)'\"])*")
 #: `//user:secret@host`, also where the secret has signs in it that should have been written
 #: otherwise. So long at the most that a text of nothing but beginnings is not looked at for ever.
 _ADDRESS = re.compile(r"(?P<before>//[^\s/:@'\"]*:)(?P<value>[^\s'\"]{1,500})(?=@)")
+#: `postgresql:user:secret@host`, an address without its `//`
+_LOOSE_ADDRESS = re.compile(
+    r"(?i)(?P<before>(?<![\w.+\-])[a-z][a-z0-9.+\-]*:)(?P<value>[^\s'\"/@`][^\s'\"`]{0,500})(?=@)"
+)
+#: What a statement names as a place: it may be meant as an address, and hold a secret, however it
+#: is written.
+_PLACE = re.compile(rf"(?is)(?P<before>\b(?:INTO|FROM)\s+\w+\s+)(?P<value>{_QUOTED})")
+_IN_PLACE = re.compile(r"(?s)(?P<before>:)(?P<value>.{1,500})(?=@)")
 #: `?password=secret&…`, behind an address
 _PARAMETER = _Named(
     re.compile(r"(?<=[?&])(?P<name>[\w.\-]+)=(?=[^\s'\"&])"), re.compile(r"[^\s'\"&]+")
@@ -103,8 +111,11 @@ def redacted(text: str) -> str:
     "OPTIONS (password '***', subscribe 'bids')"
     >>> redacted("jdbc:x://h/db?password=p&ssl=true, https://u:p@h/, a.key = b.key")
     'jdbc:x://h/db?password=***&ssl=true, https://u:***@h/, a.key = b.key'
+    >>> redacted("cannot write into `postgresql:ada:p@h/d`")
+    'cannot write into `postgresql:***@h/d`'
     """
-    text = _ADDRESS.sub(lambda match: match["before"] + STARS, text)
+    for address in (_ADDRESS, _LOOSE_ADDRESS):
+        text = address.sub(lambda match: match["before"] + STARS, text)
     return _covered(text, _NAMED, _is_secret_in_text, lambda value: STARS)
 
 
@@ -115,14 +126,28 @@ def redacted_sql(text: str) -> str:
     "CREATE STREAM s OPTIONS (key '***', topic 'x') WHERE s.key = 'abc'"
     >>> redacted_sql("INTO postgres 'postgresql://u:abc@h/db?password=x' AS SELECT 'a:b'")
     "INTO postgres 'postgresql://u:***@h/db?password=*' AS SELECT 'a:b'"
+    >>> redacted_sql("INTO postgres 'host=h password=abc' AS SELECT 'password=abc'")
+    "INTO postgres 'host=h password=***' AS SELECT 'password=abc'"
     """
 
     def in_options(match: re.Match[str]) -> str:
         return _covered(match[0], _OPTION, is_secret, _as_long)
 
-    text = _ADDRESS.sub(lambda match: match["before"] + _as_long(match["value"]), text)
+    text = _without_values(_ADDRESS, text)
     text = _covered(text, _PARAMETER, _is_secret_in_text, _as_long)
+    text = _PLACE.sub(lambda match: match["before"] + _redacted_place(match["value"]), text)
     return _OPTIONS.sub(in_options, text)
+
+
+def _redacted_place(quoted: str) -> str:
+    """What is named as a place, without the secrets in it, every character in its place."""
+    quote, inner = quoted[0], quoted[1:]
+    inner = _covered(inner, _NAMED, _is_secret_in_text, _as_long)
+    return quote + (inner if "//" in inner else _without_values(_IN_PLACE, inner))
+
+
+def _without_values(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: match["before"] + _as_long(match["value"]), text)
 
 
 def _is_secret_in_text(name: str) -> bool:
