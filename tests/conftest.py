@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
+import tempfile
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -15,15 +18,19 @@ from hypothesis.internal.conjecture import providers
 from tests.servers import Server, postgres_server, redis_server
 from tests.spark_first import SparkFirst, has_session
 
+TEMPORARY = pytest.StashKey[str]()
 USUAL: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fixed", derandomize=True, max_examples=50, **USUAL)
 settings.register_profile("random", print_blob=True, **USUAL)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What is chosen depends on no machine.
+    """What is chosen depends on no machine, and nothing is left in the temporary directory.
 
     Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
+    if not hasattr(config, "workerinput"):  # the process that workers are started by
+        config.stash[TEMPORARY] = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="penstock-tests-")
+        tempfile.tempdir = None
     os.environ["PENSTOCK_COSTS"] = "reference"
     os.environ["PENSTOCK_CLASSES"] = "none"  # set-ups in tests have no Spark to run
     # Blocks of tests are small, and the cores are taken: by the other process, and by Spark.
@@ -84,6 +91,13 @@ def pytest_collection_finish() -> None:
     """What is there by now stays: thousands of tests need not be looked through for garbage."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """The folders of tests that failed may be looked at."""
+    if exitstatus == pytest.ExitCode.OK and TEMPORARY in session.config.stash:
+        folder = session.config.stash[TEMPORARY]
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # when Spark is gone
 
 
 def pytest_unconfigure() -> None:

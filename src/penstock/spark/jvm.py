@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.home import home
+from penstock.io.storage.scratch import scratch
 from penstock.spark.java_classes import CLASS_PATH, class_path
 
 #: For a Java that has little to do: it compiles only once what it runs.
@@ -70,7 +70,7 @@ PYTHONPATH=$left exec '{python}' "$@"
 def java_options() -> list[str]:
     """Options for a Java on this machine that runs all of Spark."""
     made = home(os.environ, Path(sys.prefix)) / FOLDER
-    options = []
+    options = [f"-Djava.io.tmpdir={scratch()}"]
     if (made / ARCHIVE).is_file():
         # One that does not fit this Java or these jars is passed over, without a word.
         options += [f"-XX:SharedArchiveFile={made / ARCHIVE}", "-Xshare:auto", "-Xlog:disable"]
@@ -94,9 +94,7 @@ def worker_python() -> str:
     """The Python for workers: this one, without Spark's zip in front of its packages."""
     if os.name != "posix" or "'" in sys.executable:
         return sys.executable
-    folder = Path(tempfile.mkdtemp(prefix="penstock-python-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    script = folder / "python"
+    script = scratch() / "python"
     script.write_text(_WORKER.format(python=sys.executable))
     script.chmod(0o700)
     return str(script)
@@ -105,8 +103,7 @@ def worker_python() -> str:
 @cache
 def socket_settings() -> dict[str, str]:
     """Settings by which Java and workers of this machine talk over sockets of the file system."""
-    folder = tempfile.mkdtemp(prefix="penstock-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = tempfile.mkdtemp(dir=scratch(), prefix="")
     if os.name != "posix" or len(folder) + _SOCKET_NAME > _LONGEST_SOCKET:
         return {}
     return {

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
 from penstock.io.results import SINK_FORMATS
+from penstock.io.storage.scratch import scratch
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where
 from penstock.model.timestamps import SECOND
@@ -95,7 +96,7 @@ class RunningPipeline:
         self._place = place
         self.measured = Measured(place)
         with ExitStack() as held:
-            folder: StoragePath = place or Path(tempfile.mkdtemp(prefix="penstock-"))
+            folder: StoragePath = place or Path(tempfile.mkdtemp(dir=scratch()))
             if place is None:
                 held.callback(shutil.rmtree, str(folder), ignore_errors=True)
             declared = group.continued.declared if group.continued is not None else {}

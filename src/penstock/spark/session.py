@@ -15,6 +15,7 @@ What is set and why:
     tracebacks in full                          else both steps of a batch have their own workers
     local[N,4]                                  a failed task is tried again, as on a cluster
     workers keep freed memory for a while       else the system clears it for every block
+    files of its own in a folder of ours        0700, and removed at the end, also after a kill
     127.0.0.1                                   a local Spark listens to this machine only
     sockets of the file system                  over TCP a step of a batch waits 40 ms for nothing
     little is remembered of jobs that are over  for pages that nobody can open: a plan as text each
@@ -41,6 +42,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
+from penstock.io.storage.scratch import scratch
 from penstock.spark.failures import reason_in
 from penstock.spark.jvm import (
     SHORT,
@@ -133,7 +135,11 @@ def settings_of(
         **TUNING,
         **({} if master else LOCAL_TUNING),
         **(LOOPBACK if is_one_process(master) or is_on_loopback(master) else {}),
-        **(socket_settings() if is_one_process(master) else {}),
+        **(
+            {**socket_settings(), "spark.local.dir": str(scratch())}
+            if is_one_process(master)
+            else {}
+        ),
         **(conf or {}),
         **(_java(conf or {}) if is_one_process(master) else {}),
     }

@@ -8,15 +8,14 @@ start.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
-import stat
-from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+
+from penstock.io.storage.scratch import hold, own_folder, remove_stale
 
 #: Where memory is shared.
 MEMORY = Path("/dev/shm")
@@ -41,7 +40,7 @@ def shared_folder(query: str) -> Path | None:
 
     None where there is no shared memory, or none that is safe to use.
     """
-    ours = _ours_in(MEMORY)
+    ours = own_folder(MEMORY)
     if ours is None:
         return None
     folder = ours / query
@@ -49,9 +48,7 @@ def shared_folder(query: str) -> Path | None:
         if folder not in _HELD:
             forget_stale()
             folder.mkdir(mode=0o700, exist_ok=True)
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            _HELD[folder] = handle
+            _HELD[folder] = hold(folder)
     except OSError:  # somebody is just removing it
         return None
     return folder
@@ -59,7 +56,7 @@ def shared_folder(query: str) -> Path | None:
 
 def forget_shared(query: str) -> None:
     """Remove what a query left in shared memory."""
-    ours = _ours_in(MEMORY)
+    ours = own_folder(MEMORY)
     if ours is not None:
         handle = _HELD.pop(ours / query, None)
         if handle is not None:
@@ -69,7 +66,7 @@ def forget_shared(query: str) -> None:
 
 def let_go_of_shared(query: str) -> None:
     """Hold the folder of a query no longer, of which this process has had nothing for a while."""
-    ours = _ours_in(MEMORY)
+    ours = own_folder(MEMORY)
     handle = None if ours is None else _HELD.pop(ours / query, None)
     if handle is not None:
         os.close(handle)
@@ -77,36 +74,7 @@ def let_go_of_shared(query: str) -> None:
 
 def forget_stale() -> None:
     """Remove what queries left in shared memory whose processes are gone."""
-    ours = _ours_in(MEMORY)
+    ours = own_folder(MEMORY)
     if ours is None:
         return
-    for folder in ours.iterdir():
-        if folder in _HELD:
-            continue
-        try:
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
-
-
-def _ours_in(memory: Path) -> Path | None:
-    """Our folder there, if nobody else can have put anything into it."""
-    folder = memory / f"penstock-{os.getuid()}"
-    try:
-        with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-        found = folder.lstat()
-        is_safe = (
-            stat.S_ISDIR(found.st_mode)  # and no link to one
-            and found.st_uid == os.getuid()
-            and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        )
-        if is_safe and stat.S_IMODE(found.st_mode) != 0o700:
-            folder.chmod(0o700)  # others could read it, as an earlier release left it
-    except OSError:  # no shared memory, or not for us
-        return None
-    return folder if is_safe else None
+    remove_stale(ours)

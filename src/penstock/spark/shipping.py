@@ -14,10 +14,8 @@ what is used of them. Packages that are installed are expected on the executors,
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import marshal
-import shutil
 import sys
 import sysconfig
 import tempfile
@@ -29,6 +27,7 @@ from types import ModuleType
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
+from penstock.io.storage.scratch import scratch
 from penstock.spark.jvm import added_files
 
 #: This package, as it lies on this machine.
@@ -45,8 +44,7 @@ def ship_package(spark: SparkSession) -> None:
     if any(Path(file).name == ARCHIVE for file in added_files(spark.sparkContext)):
         return
     # Executors that come later ask for it, as long as this process lives.
-    folder = Path(tempfile.mkdtemp(prefix="penstock-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(dir=scratch()))
     write_archive(PACKAGE, folder / ARCHIVE)
     spark.sparkContext.addPyFile(str(folder / ARCHIVE))
 

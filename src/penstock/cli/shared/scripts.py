@@ -85,10 +85,16 @@ def environment(chosen: Sequence[Script]) -> dict[str, str]:
 
 
 def start_over_with(environment: Mapping[str, str]) -> None:
-    """Start over with this environment, unless we are in it: libraries read it when imported."""
+    """Start over with this environment, unless we are in it: libraries read it when imported.
+
+    What the script then puts into the temporary directory is removed at its end.
+    """
+    from penstock.io.storage.scratch import use_for_all_temporary_files
+
     if any(os.environ.get(name) != value for name, value in environment.items()):
         again = [sys.executable, "-m", "penstock", *sys.argv[1:]]
         os.execve(sys.executable, again, {**os.environ, **environment})
+    use_for_all_temporary_files()
 
 
 def console(*, stderr: bool = False) -> Console:

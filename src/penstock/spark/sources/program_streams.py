@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import NotExecutable
 from penstock.io.iterables import Supply
+from penstock.io.storage.scratch import scratch
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.streams import Stream
 from penstock.spark.sources.spool import FilesRead, Spool
@@ -63,7 +64,7 @@ class ProgramStreams:
             if name not in self._spools:
                 place = next(iter(kept), None)
                 if place is None:
-                    temporary = Path(tempfile.mkdtemp(prefix="penstock-"))
+                    temporary = Path(tempfile.mkdtemp(dir=scratch()))
                     self._temporary.append(temporary)
                     place = temporary
                 folder = place / "streams" / quote(name, safe="")
