@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import constants_ast
 from hypothesis.internal.conjecture import providers
 
-from tests.servers import Server, postgres_server, redis_server
+from tests.servers import Server, kafka_server, postgres_server, redis_server
 from tests.spark_first import SparkFirst, has_session
 
 TEMPORARY = pytest.StashKey[str]()
@@ -84,6 +84,13 @@ def postgres() -> Iterator[Server]:
 def redis() -> Iterator[Server]:
     """A Redis server for all tests that need one; each has keys of its own."""
     with redis_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Server]:
+    """A Kafka broker for all tests that need one; each has topics of its own."""
+    with kafka_server() as server:
         yield server
 
 

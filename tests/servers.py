@@ -1,6 +1,7 @@
 """Real servers for tests: started on the loopback interface with data of their own, and stopped.
 
-What is not installed is named; tests that need it are skipped then. `.ci/run` installs it.
+What is not installed is named; tests that need it are skipped then. `.ci/run` installs it. Kafka is
+fetched (`kafka_jars`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.kafka_jars import NoJars, broker_jars
 
 #: Seconds in which a server must answer.
 PATIENCE = 60.0
@@ -67,6 +70,13 @@ class Server:
             self._process.send_signal(signal.SIGINT)  # PostgreSQL waits for clients else
             self._process.wait(PATIENCE)
             self._process = None
+
+    def kill(self) -> None:
+        """Stop it as if the machine had failed."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(PATIENCE)
+        self._process = None
 
 
 @contextmanager
@@ -172,6 +182,66 @@ def redis_server() -> Iterator[Server]:
         command = [redis, *(part for name, v in options.items() for part in (f"--{name}", v))]
         with running(command, port, folder, redis_is_ready) as server:
             yield server
+
+
+#: A broker that is its own controller, keeps little, and makes no topics by itself.
+_KAFKA = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.cleaner.enable=false
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=200
+initial.broker.registration.timeout.ms=60000
+"""
+
+
+@contextmanager
+def kafka_server() -> Iterator[Server]:
+    """A Kafka broker, the only one of its cluster."""
+    try:
+        jars = broker_jars()
+    except NoJars as missing:
+        pytest.skip(str(missing))
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else program("java", "openjdk-17-jre-headless")
+    command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command += ["-cp", f"{jars}/*"]
+    with data_folder(None) as folder:
+        port, settings = free_port(), folder / "server.properties"
+        ports = {"port": port, "controller": free_port()}
+        settings.write_text(_KAFKA.format(**ports, data=folder / "data"))
+        made = [*command, "kafka.tools.StorageTool", "format", "-c", str(settings)]
+        subprocess.run([*made, "-t", _CLUSTER], check=True, cwd=folder, capture_output=True)
+        run = [*command, "kafka.Kafka", str(settings)]
+        with running(run, port, folder, kafka_is_ready) as server:
+            yield server
+
+
+#: Any cluster has an id: 16 bytes as text.
+_CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
+
+
+def kafka_is_ready(port: int) -> bool:
+    """Whether it knows of itself."""
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    asked = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0})
+    try:
+        return bool(asked.list_topics(timeout=1).brokers)
+    except KafkaException:
+        return False
 
 
 def redis_is_ready(port: int) -> bool:

@@ -72,7 +72,7 @@ _PARAMETER = _Named(
     re.compile(r"(?<=[?&])(?P<name>[\w.\-]+)=(?=[^\s'\"&])"), re.compile(r"[^\s'\"&]+")
 )
 #: Formats that call something by a name which is a secret's elsewhere.
-_OPEN_NAMES = {"redis": ("key",), "postgres": ("key",)}
+_OPEN_NAMES = {"redis": ("key",), "postgres": ("key",), "kafka": ("key",)}
 
 
 def is_secret(name: str) -> bool:

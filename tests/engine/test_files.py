@@ -382,8 +382,8 @@ def test_a_file_is_no_place_for_results(engine: LocalEngine, tmp_path: Path) -> 
 
 
 def test_a_sink_that_this_host_cannot_write_is_refused(engine: LocalEngine) -> None:
-    with pytest.raises(NotExecutable, match="cannot write results into kafka 'topic'"):
-        engine.sql("CREATE QUERY q INTO kafka 'topic' AS SELECT price FROM bids")
+    with pytest.raises(NotExecutable, match="cannot write results into iceberg 'table'"):
+        engine.sql("CREATE QUERY q INTO iceberg 'table' AS SELECT price FROM bids")
     assert engine.catalog.get("q") is None
 
 

@@ -76,8 +76,8 @@ def test_a_place_is_for_one_sink(tmp_path: Path) -> None:
 
 def test_a_sink_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     engine = LocalEngine()
-    with pytest.raises(NotExecutable, match="cannot write results into kafka"):
-        engine.sql(BIDS + "LATE INTO kafka")
+    with pytest.raises(NotExecutable, match="cannot write results into iceberg"):
+        engine.sql(BIDS + "LATE INTO iceberg")
     assert engine.catalog.streams == []
 
 

@@ -181,6 +181,13 @@ def test_a_stream_that_is_declared_in_another_way_changes_it_and_a_password_does
     assert first == over(Origin("kafka", None, (topic, ("password", "y"))))
     assert first != over(Origin("kafka", None, (("password", "x"), ("subscribe", "asks"))))
     assert first != over(Origin("kafka", None, (("password", "x"), topic)), slack=5)
+    # Errors say that lost messages can be passed over: the checkpoint must go on with that.
+    for option in (("failOnDataLoss", "false"), ("maxOffsetsPerTrigger", "7")):
+        assert first == over(Origin("kafka", None, (("password", "x"), topic, option)))
+    entries = (("key", "bids"), ("start", "1-0"))
+    second = over(Origin("redis", "redis://h", entries))
+    assert second == over(Origin("redis", "redis://h", (*entries, ("removed", "skip"))))
+    assert second != over(Origin("redis", "redis://h", entries[:1]))
 
 
 # --- queries that come later --------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kafka_jars import NoJars, connector_jars
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -16,16 +18,28 @@ collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_*.py
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[SparkSession]:
     from penstock.spark import faults
     from penstock.spark.session import for_short_run, local_session
 
     faults.use(tmp_path_factory.mktemp("faults"))  # where tests may arm some: workers look there
     # Most of what tests have Java do it does once: compiling it well takes longer than it saves.
-    session = local_session(cores=2, conf=for_short_run({}))
+    session = local_session(cores=2, conf=for_short_run(connector(request.session)))
     yield session
     session.stop()
     faults.use(None)
+
+
+def connector(tests: pytest.Session) -> dict[str, str]:
+    """Settings with Spark's connector for Kafka, where tests want it and it can be had."""
+    if not any("kafka" in getattr(test, "fixturenames", ()) for test in tests.items):
+        return {}
+    try:
+        return {"spark.jars": ",".join(map(str, connector_jars()))}
+    except NoJars:
+        return {}  # those tests are skipped
 
 
 @pytest.fixture(autouse=True)

@@ -44,6 +44,16 @@ class Spec:
         return type(self).__name__.removesuffix("Spec")
 
 
+#: Options by formats that say how fast rows are read, and what becomes of such as are gone.
+_HOW_READ = {
+    "kafka": (
+        *("failondataloss", "maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"),
+        *("minpartitions", "maxrecordsperpartition"),
+    ),
+    "redis": ("removed", "maxrowspertrigger"),
+}
+
+
 @dataclass(frozen=True)
 class SourceSpec(Spec):
     """Where a stream's rows come in; `with_late`: also those below its bound.
@@ -59,12 +69,17 @@ class SourceSpec(Spec):
 
     @classmethod
     def of(cls, stream: Stream, *, with_late: bool = False, since: int = 0) -> SourceSpec:
-        """Without the secrets by which the source is read: with others it is still the same."""
+        """Without what does not count: secrets, and how the source is read, and not what.
+
+        With others it is still the same stream, and a checkpoint goes on.
+        """
         origin = stream.origin
+        passed = _HOW_READ.get(origin.format, ())
+        options = [(n, v) for n, v in origin.options if n.lower() not in passed]
         shown = replace(
             origin,
             path=None if origin.path is None else redacted(origin.path),
-            options=tuple(sorted(redacted_options(origin.options, origin.format).items())),
+            options=tuple(sorted(redacted_options(options, origin.format).items())),
         )
         return cls(replace(stream, origin=shown), with_late, since)
 

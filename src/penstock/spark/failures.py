@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from penstock.errors import HostError
+from penstock.spark.sources.kafka_source import lost_messages
 from penstock.spark.state.spark_files import DAMAGED
 
 #: What the last line of a Python worker's traceback looks like.
@@ -48,6 +49,15 @@ _WAYS_OUT = (
         "site-packages makes their import faster. A restart continues where it stopped",
     ),
     (_NO_ROOM, "free some disk space; a restart continues where it stopped"),
+    (
+        "UnknownTopicOrPartition",
+        "a topic of Kafka was deleted, or never made: make it, and start again",
+    ),
+    (
+        "org.apache.kafka.common.errors.TimeoutException",
+        "are Kafka's brokers running, and reachable from here? A restart continues behind the last "
+        "message that was read",
+    ),
     ("Connection refused", "is the master running, and reachable from here?"),
     (
         "Cannot run program",
@@ -96,6 +106,9 @@ def failure(cause: BaseException) -> HostError:
     reason = reason_in(text)
     if _NO_ROOM in text and _NO_ROOM not in reason:
         reason = f"{reason}: {_NO_ROOM}"  # which Spark only gives as the cause of a cause
+    lost = lost_messages(text)
+    if lost is not None:
+        return lost
     broken = damaged_file_in(text)
     if broken is not None:
         return HostError(f"the checkpoint is damaged: `{broken}`: {reason}", hint=DAMAGED)

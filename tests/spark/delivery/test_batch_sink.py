@@ -21,6 +21,7 @@ from penstock.spark.faults import InjectedFault
 from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import SMALL, small
 from tests.servers import Server
+from tests.topics import Topic, once
 
 FILES = 4
 ROWS = [(f"k{n % 3}", n) for n in range(FILES * 5)]
@@ -101,7 +102,19 @@ def into_redis(folder: Path, request: pytest.FixtureRequest) -> Place:
     return f"redis '{uri}' OPTIONS (key 'from spark')", read
 
 
-@pytest.mark.parametrize("kind", [into_delta, into_postgres, into_redis])
+def into_kafka(folder: Path, request: pytest.FixtureRequest) -> Place:
+    topic = Topic(request.getfixturevalue("kafka"), "from-spark", partitions=3)
+
+    def read() -> list[tuple[str, int]]:
+        found = topic.read()
+        # Each batch that was repeated is there twice, and known.
+        assert len(found) == len(ROWS) + len(FAULTS) * 5
+        return [(row["k"], row["n"]) for row in once(found)]
+
+    return f"kafka '{topic.brokers}' OPTIONS (topic '{topic.name}')", read
+
+
+@pytest.mark.parametrize("kind", [into_delta, into_postgres, into_redis, into_kafka])
 def test_every_row_is_in_the_sink_once_whatever_batch_is_repeated(
     spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, kind: Any
 ) -> None:

@@ -11,7 +11,6 @@ batch, written_at), which lies in the same schema. A batch that is noted there i
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -19,15 +18,15 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from penstock.errors import HostError, NotExecutable, UnknownName
+from penstock.errors import HostError, NotExecutable
 from penstock.io.address import check_address
 from penstock.io.extras import check_installed, imported
 from penstock.io.json_text import json_text
 from penstock.io.place_options import options_of
 from penstock.io.sinks.postgres_table import LONGEST_NAME, STAGED, PostgresTable, is_json, types_of
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
-from penstock.io.sinks.tables import as_arrow, check_types
-from penstock.model.schema import Column, Schema, suggest
+from penstock.io.sinks.tables import as_arrow, check_types, key_columns
+from penstock.model.schema import Column, Schema
 from penstock.model.streams import Place
 from penstock.model.types import Type
 from penstock.redaction import redacted
@@ -150,25 +149,8 @@ def table_of(sink: Sink, schema: Schema) -> PostgresTable:
             f"{_WHAT} needs the name of a table", hint=f"{_WHAT} '…' OPTIONS (table 'name')"
         )
     return PostgresTable(
-        given["table"], given.get("schema"), schema, _key_of(given.get("key"), schema)
+        given["table"], given.get("schema"), schema, key_columns(given.get("key"), schema, _WHAT)
     )
-
-
-def _key_of(text: str | None, schema: Schema) -> tuple[str, ...]:
-    """The columns that `key 'a, b'` names; a name with a comma stands in backquotes."""
-    if text is None:
-        return ()
-    names = next(csv.reader([text], quotechar="`", skipinitialspace=True), [])
-    known = {name.lower(): name for name in schema.names}
-    for name in map(str.strip, names):
-        if name.lower() not in known:
-            raise UnknownName(
-                f"the key of {_WHAT} names `{name}`, which the query does not have",
-                hint=suggest(name, schema.names),
-            )
-    if not names:
-        raise NotExecutable(f"the key of {_WHAT} names no column", hint="key 'a, b'")
-    return tuple(dict.fromkeys(known[name.strip().lower()] for name in names))
 
 
 def _as_adbc_takes(rows: pl.DataFrame, schema: Schema) -> pa.Table:

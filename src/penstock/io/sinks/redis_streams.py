@@ -21,14 +21,13 @@ from penstock.errors import HostError
 from penstock.io.json_text import json_text, no_json
 from penstock.io.redis_address import check_redis, connect, count_in, key_of, shown
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
-from penstock.io.sinks.tables import check_types
+from penstock.io.sinks.tables import check_types, text_of
 from penstock.model.schema import Schema
 from penstock.model.streams import Place
 from penstock.sql.parse.statements import Sink
 
 _WHAT = "INTO redis"
 _OPTIONS = ("key", "maxlen")
-_TIME = "%Y-%m-%d %H:%M:%S%.6f"
 
 
 class RedisStreams(SinkKind):
@@ -104,17 +103,6 @@ def entries_of(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows as the fields of entries."""
     nested = [json_text(column) for column in rows.get_columns() if column.dtype.is_nested()]
     rows = rows.with_columns(nested)
-    texts = rows.select(_as_text(name, of) for name, of in rows.schema.items())
+    texts = rows.select(text_of(name, of) for name, of in rows.schema.items())
     for row in texts.iter_rows(named=True):
         yield {name: value for name, value in row.items() if value is not None} or {"": ""}
-
-
-def _as_text(name: str, of: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
-    if of in (pl.String(), pl.Binary()):
-        return column
-    if isinstance(of, pl.Datetime):
-        return column.dt.to_string(_TIME)
-    if isinstance(of, pl.Duration):
-        return column.dt.total_microseconds().cast(pl.String)
-    return column.cast(pl.String)

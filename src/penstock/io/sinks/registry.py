@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.io.results import SINK_FORMATS
 from penstock.io.sinks.delta import DeltaTables
+from penstock.io.sinks.kafka_topics import KafkaTopics
 from penstock.io.sinks.postgres import PostgresTables
 from penstock.io.sinks.redis_streams import RedisStreams
 from penstock.io.sinks.sink_kind import SinkKind
@@ -12,6 +13,7 @@ from penstock.sql.parse.statements import Sink
 
 SINKS: dict[str, SinkKind] = {
     "delta": DeltaTables(),
+    "kafka": KafkaTopics(),
     "postgres": PostgresTables(),
     "redis": RedisStreams(),
 }

@@ -1,16 +1,19 @@
-"""What sinks that are tables have in common: columns that are compared, times that are instants."""
+"""What sinks have in common: types and columns that are checked, keys, times that are instants."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 import pyarrow as pa
 
-from penstock.errors import NotExecutable
+from penstock.errors import NotExecutable, UnknownName
 from penstock.kernel.types import arrow_type
-from penstock.model.schema import Column, Schema
+from penstock.model.schema import Column, Schema, suggest
 from penstock.model.types import Type
+
+_TIME = "%Y-%m-%d %H:%M:%S%.6f"
 
 
 def check_types(schema: Schema, what: str, has_type: Callable[[Type], bool]) -> None:
@@ -62,3 +65,32 @@ def as_arrow(rows: pl.DataFrame, schema: Schema) -> pa.Table:
     return found.cast(
         pa.schema((n, arrow_type(of)) for n, of in zip(found.column_names, types, strict=True))
     )
+
+
+def key_columns(text: str | None, schema: Schema, what: str) -> tuple[str, ...]:
+    """The columns that `key 'a, b'` names; a name with a comma stands in backquotes."""
+    if text is None:
+        return ()
+    names = next(csv.reader([text], quotechar="`", skipinitialspace=True), [])
+    known = {name.lower(): name for name in schema.names}
+    for name in map(str.strip, names):
+        if name.lower() not in known:
+            raise UnknownName(
+                f"the key of {what} names `{name}`, which the query does not have",
+                hint=suggest(name, schema.names),
+            )
+    if not names:
+        raise NotExecutable(f"the key of {what} names no column", hint="key 'a, b'")
+    return tuple(dict.fromkeys(known[name.strip().lower()] for name in names))
+
+
+def text_of(name: str, of: pl.DataType) -> pl.Expr:
+    """A column of values without parts as the text that sources read; bytes stay bytes."""
+    column = pl.col(name)
+    if of in (pl.String(), pl.Binary()):
+        return column
+    if isinstance(of, pl.Datetime):
+        return column.dt.to_string(_TIME)
+    if isinstance(of, pl.Duration):
+        return column.dt.total_microseconds().cast(pl.String)
+    return column.cast(pl.String)

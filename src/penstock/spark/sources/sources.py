@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import HostError, MalformedRow
 from penstock.io.iterables import FORMAT as ITERABLE
+from penstock.io.kafka_address import FORMAT as KAFKA
 from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
@@ -29,6 +30,7 @@ from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
 from penstock.spark.sources.direct_files import check_header, is_direct, new_files
 from penstock.spark.sources.directories import check_files, read_files
 from penstock.spark.sources.file_sizes import FILE_FORMATS
+from penstock.spark.sources.kafka_source import check_topics, for_connector
 from penstock.spark.sources.redis_source import read_redis
 from penstock.spark.sources.text_files import (
     TEXT_FORMATS,
@@ -61,6 +63,7 @@ def open_stream(spark: SparkSession, stream: Stream) -> DataFrame:
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream as Spark reads it, with its declared columns and types."""
+    declared, stream = stream, for_connector(stream)
     origin = stream.origin
     if origin.format == "workload":
         return conform(_read_workload(spark, origin), stream)
@@ -87,6 +90,8 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
             f"stream `{stream.name}`: this Spark has no format `{origin.format}`",
             hint=_way_to(origin.format),
         ) from cause
+    if origin.format == KAFKA and declared.origin.path is not None:
+        check_topics(spark, declared)
     return read_lines(found, stream) if LINES in lowered(stream) else conform(found, stream)
 
 
@@ -100,7 +105,8 @@ def _way_to(format: str) -> str:
     found = f"{package}:{pyspark.__version__}"
     return (
         f"Spark needs its package: run --packages {found}; in Python: "
-        f'Engine(conf={{"spark.jars.packages": "{found}"}})'
+        f'Engine(conf={{"spark.jars.packages": "{found}"}}), or in a session of your own '
+        f'SparkSession.builder.config("spark.jars.packages", "{found}")'
     )
 
 

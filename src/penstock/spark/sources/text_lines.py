@@ -2,7 +2,8 @@
 
 The option `lines` says how a line is written, `csv` or `json`; it is ours, all others are Spark's.
 The line is the source's column `value`. CSV lines have the declared columns in their order, without
-a header. Malformed rows are rejected as in files of the format.
+a header. Malformed rows are rejected as in files of the format; in JSON so is a line or message
+that is empty.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pyspark.sql import functions as F
 from penstock.errors import MalformedRow
 from penstock.model.streams import Stream
 from penstock.spark.sources.text_files import (
+    NO_ROW,
     TEXT_FORMATS,
     conform_text,
     lowered,
@@ -22,7 +24,10 @@ from penstock.spark.sources.text_files import (
 
 LINES = "lines"
 
-_ROW = "penstock_row"
+#: What stands for the text of what has none: a message without a value, an empty line.
+NO_VALUE, EMPTY = "(no value)", "(empty)"
+
+_ROW, _VALUE = "penstock_row", "penstock_value"
 
 
 def read_lines(frame: DataFrame, stream: Stream) -> DataFrame:
@@ -39,6 +44,13 @@ def read_lines(frame: DataFrame, stream: Stream) -> DataFrame:
     schema = text_columns(column.name for column in stream.arriving)
     options = reading_options(stream, format_)
     parse = F.from_csv if format_ == "csv" else F.from_json
-    rows = frame.select(parse(F.col("value").cast("string"), schema, options).alias(_ROW))
+    line = F.col("value").cast("string")
+    rows = frame.select(parse(line, schema, options).alias(_ROW), F.col("value").alias(_VALUE))
     # Held as one column: taken apart at once, Spark would parse a line for each of its columns.
-    return conform_text(rows.select(f"{_ROW}.*"), stream, format_)
+    names = [*(column.name for column in stream.arriving), NO_ROW]
+    given = [F.col(f"{_ROW}.`{name}`").alias(name) for name in names]
+    if format_ == "json":
+        # Of nothing, Spark makes a row of NULLs.
+        empty = F.when(F.col(_VALUE).isNull(), NO_VALUE).when(F.col(_ROW).isNull(), EMPTY)
+        given[-1] = F.coalesce(empty, given[-1]).alias(NO_ROW)
+    return conform_text(rows.select(*given), stream, format_)
