@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyspark
 from pyspark.sql import SparkSession
 
 from penstock.spark.engine import Engine
@@ -30,6 +31,7 @@ def test_the_page_runs(spark: SparkSession, kafka: Server, tmp_path: Path) -> No
     places = {"localhost:9092": bids.brokers, "out/filed": f"{tmp_path}/filed"}
     blocks = [(kind, placed(text, places)) for kind, text in BLOCKS]
     assert len(blocks) == 5
+    assert f"spark-sql-kafka-0-10_2.13:{pyspark.__version__}" in PAGE.read_text()
     engine = Engine(spark)
     for text in [text for kind, text in blocks if kind == "sql"]:
         engine.sql(text)

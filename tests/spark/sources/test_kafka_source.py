@@ -230,6 +230,7 @@ def test_csv_is_read_where_lines_are_csv(spark: SparkSession, topic: Topics) -> 
         assert engine.counts("s").malformed == 1
 
 
+TOPIC = "topic 'a'"
 READ = "CREATE STREAM s (v INT) FROM kafka 'one:9092, two:9092' OPTIONS ({})"
 
 
@@ -261,6 +262,17 @@ def test_what_makes_no_sense_is_refused(options: str, words: str) -> None:
     with pytest.raises(PenstockError, match="not a list of brokers") as refused:
         told(declared("CREATE STREAM s (v INT) FROM kafka 'u:hunter2@h:1' OPTIONS (topic 'a')"))
     assert "hunter2" not in str(refused.value)
+
+
+def test_what_can_be_malformed_is_known_before_spark_starts() -> None:
+    engine = Engine()
+    engine.sql(f"SET lowering = native; {READ.format(TOPIC)}")
+    engine.sql(READ.format("lines 'csv'").replace(" s ", " t "))
+    with pytest.raises(NotExecutable, match="rows of `s` need per-row error handling"):
+        engine.sql("SELECT v FROM s")
+    with pytest.raises(NotExecutable, match="stream `t`: FROM kafka needs the name of a topic"):
+        engine.sql("SELECT v FROM t")
+    assert engine._spark is None
 
 
 def test_the_package_is_named_for_every_kind_of_session() -> None:

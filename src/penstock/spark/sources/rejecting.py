@@ -15,6 +15,7 @@ from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.model.streams import Stream
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
+from penstock.spark.sources.kafka_source import for_connector
 from penstock.spark.sources.text_files import TEXT_FORMATS, lowered, sets_rows_aside
 from penstock.spark.sources.text_lines import LINES
 
@@ -42,4 +43,4 @@ def _may_not_conform(stream: Stream, opened: DataFrame | None) -> bool:
         return sets_rows_aside(stream)
     if opened is not None:
         return MALFORMED_COLUMN in opened.columns
-    return origin.format in (ITERABLE, REDIS) or LINES in lowered(stream)
+    return origin.format in (ITERABLE, REDIS) or LINES in lowered(for_connector(stream))
