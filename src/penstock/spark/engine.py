@@ -61,6 +61,7 @@ from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_for
 from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.delivery.stream_counts import StreamTallies
+from penstock.spark.early_checks import check_early
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.following import Following
@@ -196,7 +197,10 @@ class Engine(BaseEngine[SparkQuery]):
         with self._turn:
             self._interval, self._planning.accepts = interval, accept_changes
             is_small = to_end and self._planning.is_small()
-            self._start(self._planning.planned(is_small=is_small), to_end=to_end)
+            planned = self._planning.planned(is_small=is_small)
+            if self._spark is None:
+                check_early(self, planned)
+            self._start(planned, to_end=to_end)
 
     def _start(self, planned: Sequence[PipelineGroup], *, to_end: bool = False) -> None:
         """Start pipelines."""

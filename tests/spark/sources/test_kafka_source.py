@@ -22,7 +22,7 @@ from penstock.errors import HostError, NotExecutable, PenstockError
 from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
 from penstock.spark.sources.kafka_source import lost_messages
-from penstock.spark.sources.sources import _way_to
+from penstock.spark.sources.packages import way_to
 from tests.kafka_jars import connector_jars
 from tests.pages import ROOT
 from tests.servers import Server
@@ -276,7 +276,7 @@ def test_what_can_be_malformed_is_known_before_spark_starts() -> None:
 
 
 def test_the_package_is_named_for_every_kind_of_session() -> None:
-    said = _way_to("kafka")
+    said = way_to("kafka")
     assert said.count("org.apache.spark:spark-sql-kafka-0-10_2.13:4") == 3
     assert "SparkSession.builder" in said and "--packages" in said
 

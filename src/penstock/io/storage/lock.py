@@ -48,6 +48,16 @@ def hold(file: StoragePath) -> Lock | None:
     return None if handle is None else LockedFile(file, handle)
 
 
+def is_held(file: Path) -> bool:
+    """Whether somebody has the place of this machine that a file stands for."""
+    if not file.exists():
+        return False  # a file that nobody holds is what a kill has left
+    lock = hold(file)
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
 class LockedFile:
     """A locked file of this machine."""
 

@@ -34,15 +34,9 @@ class OutputFolder:
             if not isinstance(path, HadoopPath):
                 self._lock = hold(path / LOCK)
                 if self._lock is None:
-                    raise HostError(
-                        f"another run is writing its results into `{path}`",
-                        hint="stop that one first, or name another directory after INTO",
-                    )
+                    raise has_writer(path)
         except OSError as cause:
-            raise HostError(
-                f"cannot write results to `{path}`: {cause}",
-                hint="name another directory after INTO",
-            ) from cause
+            raise unwritable(path, str(cause)) from cause
 
     @property
     def owner(self) -> str | None:
@@ -85,3 +79,26 @@ class OutputFolder:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def has_writer(path: StoragePath) -> HostError:
+    """A directory that another run has."""
+    return HostError(
+        f"another run is writing its results into `{path}`",
+        hint="stop that one first, or name another directory after INTO",
+    )
+
+
+def unwritable(path: StoragePath, why: str) -> HostError:
+    """A directory that cannot be written."""
+    return HostError(
+        f"cannot write results to `{path}`: {why}", hint="name another directory after INTO"
+    )
+
+
+def has_results_of_nobody(path: str) -> HostError:
+    """A directory that holds results of a run that cannot be continued."""
+    return HostError(
+        f"`{path}` holds results already, and there is no checkpoint to continue",
+        hint="name another directory after INTO, or remove this one",
+    )

@@ -22,7 +22,7 @@ from penstock.io.console import CONSOLE
 from penstock.io.results import SINK_FORMATS
 from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.manifest import Manifest
-from penstock.io.storage.output_folder import OutputFolder
+from penstock.io.storage.output_folder import OutputFolder, has_results_of_nobody
 from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER
 from penstock.io.storage.storage_path import storage_path
 from penstock.redaction import redacted_options
@@ -190,10 +190,7 @@ class Outputs:
         # A query may be replaced by one whose name is written in another case.
         owner = mine if (folder.owner or "").lower() == mine.lower() else folder.owner
         if before is None and folder.has_results:
-            raise HostError(
-                f"`{place.place}` holds results already, and there is no checkpoint to continue",
-                hint="name another directory after INTO, or remove this one",
-            )
+            raise has_results_of_nobody(place.place)
         if owner not in (None, mine) and folder.has_results:
             raise HostError(
                 f"`{place.place}` holds results of another checkpoint ({owner}), not those of "

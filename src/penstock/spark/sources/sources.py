@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyspark
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import HostError, MalformedRow
+from penstock.errors import MalformedRow
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.kafka_address import FORMAT as KAFKA
 from penstock.io.sources.redis_entries import FORMAT as REDIS
@@ -31,6 +30,7 @@ from penstock.spark.sources.direct_files import check_header, is_direct, new_fil
 from penstock.spark.sources.directories import check_files, read_files
 from penstock.spark.sources.file_sizes import FILE_FORMATS
 from penstock.spark.sources.kafka_source import check_topics, for_connector
+from penstock.spark.sources.packages import no_format
 from penstock.spark.sources.redis_source import read_redis
 from penstock.spark.sources.text_files import (
     TEXT_FORMATS,
@@ -41,12 +41,6 @@ from penstock.spark.sources.text_files import (
 from penstock.spark.sources.text_lines import LINES, read_lines
 from penstock.spark.sources.workload_source import WorkloadSource, made_of
 from penstock.spark.types import our_type
-
-#: Formats that Spark knows and does not bring along.
-PACKAGES = {
-    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13",
-    "avro": "org.apache.spark:spark-avro_2.13",
-}
 
 
 def open_stream(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -86,28 +80,10 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     except (AnalysisException, Py4JJavaError) as cause:
         if "Failed to find" not in str(cause):
             raise
-        raise HostError(
-            f"stream `{stream.name}`: this Spark has no format `{origin.format}`",
-            hint=_way_to(origin.format),
-        ) from cause
+        raise no_format(stream) from cause
     if origin.format == KAFKA and declared.origin.path is not None:
         check_topics(spark, declared)
     return read_lines(found, stream) if LINES in lowered(stream) else conform(found, stream)
-
-
-def _way_to(format: str) -> str:
-    package = PACKAGES.get(format)
-    if package is None:
-        return (
-            "check the spelling; otherwise Spark needs its package: run --packages "
-            "GROUP:NAME:VERSION"
-        )
-    found = f"{package}:{pyspark.__version__}"
-    return (
-        f"Spark needs its package: run --packages {found}; in Python: "
-        f'Engine(conf={{"spark.jars.packages": "{found}"}}), or in a session of your own '
-        f'SparkSession.builder.config("spark.jars.packages", "{found}")'
-    )
 
 
 def is_finite(stream: Stream) -> bool:

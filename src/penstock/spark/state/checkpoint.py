@@ -136,6 +136,19 @@ def continued_in(folder: StoragePath | None, sinks: Iterable[Sink | None]) -> li
     return [found for place in places if (found := Continued.at(place))]
 
 
+def in_use(folder: StoragePath) -> HostError:
+    """A checkpoint that another process has."""
+    return HostError(
+        f"the checkpoint `{folder}` is in use by another process",
+        hint="stop that one first, or name another checkpoint",
+    )
+
+
+def cannot_keep(folder: StoragePath, why: str) -> HostError:
+    """A place that cannot be written."""
+    return HostError(f"cannot keep a checkpoint at `{folder}`: {why}")
+
+
 class Checkpoint:
     """A folder that belongs to one program, held by this process until `release`.
 
@@ -166,12 +179,9 @@ class Checkpoint:
                 folder.chmod(PRIVATE_FOLDER)
             lock = hold(folder / "lock")
         except OSError as cause:
-            raise HostError(f"cannot keep a checkpoint at `{folder}`: {cause}") from cause
+            raise cannot_keep(folder, str(cause)) from cause
         if lock is None:
-            raise HostError(
-                f"the checkpoint `{folder}` is in use by another process",
-                hint="stop that one first, or name another checkpoint",
-            )
+            raise in_use(folder)
         self._lock = lock
         #: What is different from what it has run so far; None: it has run nothing.
         self.changes: ProgramChanges | None = None
