@@ -67,7 +67,7 @@ class BasePipeline(ABC):
         with changed(self.spark, settings):
             self.query = (
                 self._answers.writeStream.foreachBatch(self._hand_out)
-                .option("checkpointLocation", str(self.checkpoint.spark))
+                .option("checkpointLocation", str(self.checkpoint.spark.resolve()))
                 .trigger(processingTime=interval)
                 .start()
             )

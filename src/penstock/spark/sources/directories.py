@@ -115,15 +115,20 @@ def odd_files(folder: str) -> Iterator[str]:
 def place_of(path: str) -> str:
     """A path as Spark must be told it to mean the directory of that name, if there is one.
 
-    >>> place_of("no/such/*.csv")
-    'no/such/*.csv'
-    >>> place_of("s3://bucket/2026-*")
-    's3://bucket/2026-*'
+    Relative paths begin where this process is, which may have gone elsewhere since it started Java.
+
+    >>> place_of("/no/such/*.csv"), place_of("s3://bucket/2026-*")
+    ('/no/such/*.csv', 's3://bucket/2026-*')
+    >>> place_of("no/such/*.csv") == as_it_stands(str(Path.cwd())) + "/no/such/*.csv"
+    True
     """
-    if not is_of_this_machine(path) or not local_path(path).exists():
+    if not is_of_this_machine(path):
         return path
-    scheme, local = "file://" if path.startswith("file:") else "", str(local_path(path))
-    return scheme + as_it_stands(local)
+    scheme, local = "file://" if path.startswith("file:") else "", local_path(path)
+    if local.exists():
+        return scheme + as_it_stands(str(local.absolute()))
+    here = "" if local.is_absolute() else f"{as_it_stands(str(Path.cwd()))}/"
+    return here + path
 
 
 def as_it_stands(path: str) -> str:
