@@ -50,6 +50,7 @@ class Server:
         self._log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
         self.port = port
+        self.login_port = 0  # where one must say who one is, if there is such a place
 
     def start(self) -> None:
         with self._log.open("ab") as log:
@@ -189,10 +190,13 @@ _KAFKA = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},LOGIN://127.0.0.1:{login},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},LOGIN://127.0.0.1:{login}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT
+listener.name.login.sasl.enabled.mechanisms=PLAIN
+listener.name.login.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule \
+  required user_ada="{password}";
 log.dirs={data}
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1
@@ -219,15 +223,19 @@ def kafka_server() -> Iterator[Server]:
     command += ["-cp", f"{jars}/*"]
     with data_folder(None) as folder:
         port, settings = free_port(), folder / "server.properties"
-        ports = {"port": port, "controller": free_port()}
-        settings.write_text(_KAFKA.format(**ports, data=folder / "data"))
+        ports = {"port": port, "login": free_port(), "controller": free_port()}
+        text = _KAFKA.format(**ports, data=folder / "data", password=PASSWORD)
+        settings.write_text(text)
         made = [*command, "kafka.tools.StorageTool", "format", "-c", str(settings)]
         subprocess.run([*made, "-t", _CLUSTER], check=True, cwd=folder, capture_output=True)
         run = [*command, "kafka.Kafka", str(settings)]
         with running(run, port, folder, kafka_is_ready) as server:
+            server.login_port = ports["login"]
             yield server
 
 
+#: What ada logs in with to Kafka.
+PASSWORD = "hunter2"
 #: Any cluster has an id: 16 bytes as text.
 _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 

@@ -15,7 +15,7 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from tests.servers import Server
 
@@ -53,6 +53,12 @@ class Topic:
         new = NewTopic(self.name, partitions, 1, config=config)
         admin = AdminClient(self._settings)
         admin.create_topics([new])[self.name].result(PATIENCE)
+        _until(lambda: len(self._partitions()) == partitions)
+
+    def grow(self, partitions: int) -> None:
+        admin = AdminClient(self._settings)
+        [done] = admin.create_partitions([NewPartitions(self.name, partitions)]).values()
+        done.result(PATIENCE)
         _until(lambda: len(self._partitions()) == partitions)
 
     def delete(self) -> None:

@@ -25,7 +25,7 @@ from penstock.spark.sources.kafka_source import lost_messages
 from penstock.spark.sources.packages import way_to
 from tests.kafka_jars import connector_jars
 from tests.pages import ROOT
-from tests.servers import Server
+from tests.servers import PASSWORD, Server
 from tests.spark.sources.test_sources import declared, told
 from tests.topics import PATIENCE, Topic, once
 
@@ -190,7 +190,12 @@ def test_a_topic_that_is_not_there_is_named_and_one_that_comes_later_is_found_by
         while engine.query("q").results().height < 5:
             engine.process_available()
             assert time.monotonic() < end
-        assert engine.query("q").results().height == 5
+        later.grow(2)
+        later.send(map(bid, range(3)), 1)
+        while engine.query("q").results().height < 8:
+            engine.process_available()
+            assert time.monotonic() < end
+        assert engine.query("q").results().height == 8
 
 
 def test_brokers_that_do_not_answer_are_named_and_no_password_is(
@@ -209,6 +214,35 @@ def test_brokers_that_do_not_answer_are_named_and_no_password_is(
     ):
         pass
     assert "hunter2" not in str(f.value) and "is a broker running there" in str(f.value)
+
+
+def test_one_logs_in_with_the_same_options_to_read_and_to_write(
+    spark: SparkSession, kafka: Server, tmp_path: Path, topic: Topics
+) -> None:
+    there, out = topic("bids"), topic("out")
+    there.send(map(bid, range(5)))
+    there.brokers = out.brokers = f"127.0.0.1:{kafka.login_port}"
+    login = (
+        ", kafka.security.protocol 'SASL_PLAINTEXT', kafka.sasl.mechanism 'PLAIN', "
+        f"kafka.sasl.username 'ada', kafka.sasl.password '{PASSWORD}'"
+    )
+    text = stream("s", there, login) + (
+        f"CREATE QUERY q INTO kafka '{out.brokers}' OPTIONS (topic '{out.name}'{login}) AS "
+        "SELECT item FROM s"
+    )
+    with running(spark, text, tmp_path / "checkpoint") as engine:
+        assert len(out.read()) == 5
+        assert PASSWORD not in engine.sql("DESCRIBE s")
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(written) > 5
+    assert not any(PASSWORD.encode() in file.read_bytes() for file in written)
+    text, wrong = text.replace(PASSWORD, "wrong1"), "wrong1"
+    with (
+        pytest.raises(HostError, match=r"stream `s`: cannot read from kafka .*uthenticat") as said,
+        running(spark, text),
+    ):
+        pass
+    assert wrong not in str(said.value)
 
 
 def test_a_micro_batch_has_as_many_messages_as_one_says(spark: SparkSession, topic: Topics) -> None:
@@ -262,6 +296,16 @@ def test_what_makes_no_sense_is_refused(options: str, words: str) -> None:
     with pytest.raises(PenstockError, match="not a list of brokers") as refused:
         told(declared("CREATE STREAM s (v INT) FROM kafka 'u:hunter2@h:1' OPTIONS (topic 'a')"))
     assert "hunter2" not in str(refused.value)
+
+
+def test_who_one_is_reaches_javas_client_as_it_takes_it() -> None:
+    said = {"kafka.sasl.username": 'a"da', "kafka.sasl.password": r"x\\y"}  # in SQL, so x\y
+    given = ", ".join(f"{name} '{value}'" for name, value in said.items())
+    options = told(declared(READ.format(f"{TOPIC}, {given}")))[1]
+    assert options["kafka.sasl.jaas.config"].endswith(r'username="a\"da" password="x\\y";')
+    assert not said.keys() & options.keys()
+    scram = told(declared(READ.format(f"{TOPIC}, {given}, kafka.sasl.mechanism 'SCRAM-SHA-256'")))
+    assert "ScramLoginModule" in scram[1]["kafka.sasl.jaas.config"]
 
 
 def test_what_can_be_malformed_is_known_before_spark_starts() -> None:

@@ -5,7 +5,8 @@
     lines 'csv'                     how values are written, unless as JSON objects
     startingOffsets 'latest'        where a new checkpoint begins, unless with the first message
     maxOffsetsPerTrigger '100000'   messages of a micro-batch, at the most
-    kafka.…                         options of the client (Java's)
+    kafka.…                         options of the client (Java's); kafka.sasl.username and
+                                    kafka.sasl.password as in INTO kafka
 
 and all others that the connector has; it is not asked to do anything but what it does by itself.
 Without a path, options reach Spark as they are, and the columns are the connector's.
@@ -17,6 +18,7 @@ messages. What the connector says when they are gone is translated here (`lost_m
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
@@ -34,6 +36,9 @@ _WHAT = "FROM kafka"
 #: Which topics are read; the last three are Spark's.
 _WHICH = ("topic", "subscribe", "subscribepattern", "assign")
 _BROKERS = "kafka.bootstrap.servers"
+#: How librdkafka is told who we are, and Java's client.
+_USER, _PASSWORD = f"{CLIENT}sasl.username", f"{CLIENT}sasl.password"
+_JAAS = f"{CLIENT}sasl.jaas.config"
 #: What holds unless the stream says otherwise: all that is there, not all of it at once.
 _USUAL = {LINES: "json", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "1000000"}
 #: How brokers are asked before a query starts: once, and so many milliseconds are waited for them.
@@ -79,7 +84,23 @@ def for_connector(stream: Stream) -> Stream:
         names = [check_topic(each.strip(), _WHAT) for each in given["topic"].split(",")]
         options["subscribe"] = ",".join(names)
     options[_BROKERS] = brokers_of(origin, _WHAT)
+    if (login := _login(given)) is not None:
+        options = {n: v for n, v in options.items() if n.lower() not in (_USER, _PASSWORD)}
+        options[_JAAS] = login
     return replace(stream, origin=replace(origin, path=None, options=tuple(options.items())))
+
+
+def _login(given: Mapping[str, str]) -> str | None:
+    """A user and a password as Java's client takes them; None: there are none to translate."""
+    user, password = given.get(_USER), given.get(_PASSWORD)
+    if _JAAS in given or user is None or password is None:
+        return None
+    scram = given.get(f"{CLIENT}sasl.mechanism", "").upper().startswith("SCRAM")
+    module = "scram.ScramLoginModule" if scram else "plain.PlainLoginModule"
+    name, secret = (re.sub(r'(["\\])', r"\\\1", each) for each in (user, password))
+    return (
+        f'org.apache.kafka.common.security.{module} required username="{name}" password="{secret}";'
+    )
 
 
 def check_topics(spark: SparkSession, stream: Stream) -> None:
