@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from penstock.errors import HostError
+from penstock.io.sources.redis_entries import PASS_OVER
 from penstock.spark.sources.kafka_source import lost_messages
 from penstock.spark.state.spark_files import DAMAGED
 
@@ -43,6 +44,7 @@ _WAYS_OUT = (
         ": cannot read from ",
         "with a checkpoint, a restart continues behind the last entry that was read",
     ),
+    (" were removed before they were read", PASS_OVER),
     (
         _SLOW_WORKER,
         "the machine is too busy, or packages are not compiled: `python -m compileall` on "

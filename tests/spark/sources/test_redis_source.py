@@ -114,6 +114,32 @@ def test_another_key_does_not_continue_a_checkpoint(
         engine.stop()
 
 
+def test_what_the_error_about_removed_entries_offers_goes_on_from_the_checkpoint(
+    spark: SparkSession, tmp_path: Path, clicks: Clicks
+) -> None:
+    text = clicks.script(f"CREATE QUERY q INTO csv '{tmp_path}/out' AS SELECT n FROM clicks")
+
+    def run(text: str) -> None:
+        engine = Engine(spark)
+        engine.sql(text)
+        try:
+            engine.start()
+            engine.process_available()
+        finally:
+            engine.stop()
+
+    clicks.add(5)
+    run(text)
+    clicks.add(5)
+    clicks.client.xtrim(clicks.key, maxlen=3, approximate=False)
+    with pytest.raises(HostError, match=r"(?s)removed.*OPTIONS \(removed 'skip'\)"):
+        run(text)
+    run(text.replace(f"key '{clicks.key}'", f"key '{clicks.key}', removed 'skip'"))
+    files = (tmp_path / "out").glob("part-*.csv")
+    found = [int(line) for file in files for line in file.read_text().split()[1:]]
+    assert sorted(found) == [0, 1, 2, 3, 4, 7, 8, 9]
+
+
 def test_a_server_that_does_not_answer_is_named(spark: SparkSession, clicks: Clicks) -> None:
     clicks.uri = "redis://:hunter2@127.0.0.1:1/0"
     engine = Engine(spark)

@@ -31,6 +31,8 @@ from penstock.model.streams import Stream
 from penstock.model.types import Type
 
 FORMAT = "redis"
+#: What to do about entries that were removed.
+PASS_OVER = "begin with a new checkpoint, or accept the loss: OPTIONS (removed 'skip')"
 #: Entries of a micro-batch, unless the stream says how many.
 MOST = 100_000
 #: Entries that are asked for at a time.
@@ -140,7 +142,7 @@ class RedisEntries:
             raise HostError(
                 f"stream `{self._stream.name}`: entries of {self._place} behind "
                 f"{as_text(behind.id)} were removed before they were read",
-                hint="begin with a new checkpoint, or accept the loss: OPTIONS (removed 'skip')",
+                hint=PASS_OVER,
             )
 
     def pages(self, behind: EntryId, to: EntryId, size: int = PAGE) -> Iterator[list[Entry]]:
