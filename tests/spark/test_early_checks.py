@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from penstock.errors import HostError
 from penstock.io.storage.lock import hold, is_held
 from penstock.spark import engine as module
+from penstock.spark import session
 from penstock.spark.early_checks import check_packages, why_not_written
 from penstock.spark.engine import Engine
 from tests.spark.sources.declaring import declared
@@ -105,7 +108,15 @@ def test_a_package_that_is_missing_is_named(
 ) -> None:
     engine = Engine()
     engine.sql(f"CREATE STREAM s (v INT) FROM {format}; SELECT v FROM s")
+    monkeypatch.setattr(SparkContext, "_gateway", None)
     with pytest.raises(HostError, match=r"(?s)stream `s`: this Spark has no format .*--packages"):
+        engine.start()
+    # A program that has started Spark itself gets that one, whatever it has.
+    monkeypatch.setattr(SparkContext, "_gateway", object())
+    with pytest.raises(Began):
+        engine.start()
+    monkeypatch.setitem(session._BEGUN, (None, None, ()), Future())  # unless it is ours
+    with pytest.raises(HostError):
         engine.start()
     stream = declared(format)
     for setting in ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath"):

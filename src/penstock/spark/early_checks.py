@@ -20,6 +20,7 @@ from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.model.streams import Stream
 from penstock.spark.masters import is_one_process
 from penstock.spark.placement.pipeline_groups import PipelineGroup
+from penstock.spark.session import is_ours_alone
 from penstock.spark.sources.packages import PACKAGES, no_format
 from penstock.spark.state.checkpoint import cannot_keep, in_use
 from penstock.sql.parse.statements import Sink
@@ -42,7 +43,7 @@ def check_early(engine: Engine, planned: Sequence[PipelineGroup]) -> None:
     """Refuse pipelines that could not start: what they read, their checkpoints and outputs."""
     for group in planned:
         streams = [engine.declared_stream(name) for name in group.keys]
-        if is_one_process(engine._master):
+        if is_one_process(engine._master) and is_ours_alone():
             check_packages([entry.stream for entry in streams], engine._conf)
         place = engine._planning.checkpoint_of(group)
         if isinstance(place, Path) and is_held(place / "lock"):

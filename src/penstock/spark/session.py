@@ -181,6 +181,14 @@ def begin_session(*, master: str | None = None, conf: Mapping[str, str] | None =
     Thread(target=start, name="penstock-session", daemon=True).start()
 
 
+def is_ours_alone() -> bool:
+    """Whether the session that `local_session` gives next has what we say, and nothing else.
+
+    A program that has started Spark itself gets that one, with whatever it was started with.
+    """
+    return SparkContext._gateway is None or bool(_BEGUN)
+
+
 def _session(cores: int | None, master: str | None, conf: Mapping[str, str] | None) -> SparkSession:
     python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark has the cores; workers inherit this
