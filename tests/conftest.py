@@ -30,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
     if not hasattr(config, "workerinput"):  # the process that workers are started by
         config.stash[TEMPORARY] = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="penstock-tests-")
+        os.chmod(os.environ["TMPDIR"], 0o711)  # servers run as other users
         tempfile.tempdir = None
     os.environ["PENSTOCK_COSTS"] = "reference"
     os.environ["PENSTOCK_CLASSES"] = "none"  # set-ups in tests have no Spark to run

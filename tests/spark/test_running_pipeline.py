@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from penstock.errors import IncompleteResults
 from penstock.model.timestamps import to_ticks
 from penstock.runtime.counts import Tally
 from penstock.spark.control.control_stream import KEPT, ControlStream
@@ -26,6 +27,9 @@ LATER = "2100-01-01T00:00:00.000Z"
 class FakeSparkQuery:
     isActive = True
     lastProgress: dict[str, Any] | None = None
+
+    def exception(self) -> None:
+        return None
 
 
 @pytest.fixture
@@ -139,7 +143,9 @@ def test_the_latest_results_are_kept_and_the_status_counts_the_others(engine: En
     running = started(engine)
     for batch, values in enumerate([[1, 2], [3, 4], [5]]):
         hand_over(running, batch, values)
-    assert query.results()["v"].to_list() == [3, 4, 5]
+    with pytest.raises(IncompleteResults, match="2 results of query `q` were dropped"):
+        query.results()
+    assert query.results(partial=True)["v"].to_list() == [3, 4, 5]
     assert (query.rows, query._waiting.rows, query._waiting.dropped) == (5, 3, 2)
     running._attempts.settle()
     running._let_go()

@@ -221,12 +221,15 @@ def check_changes(engine: Engine, *, dry_run: bool, yes: bool) -> None:
         if changes.lose_state and not yes and not dry_run:
             names = ", ".join(changes.lose_state)
             raise HostError(
-                f"what {names} kept in the checkpoint `{place}` would be forgotten",
-                hint="--yes does so and goes on; or declare them as they were, or under other "
-                "names beside those that were there",
+                f"resuming from checkpoint `{place}` would discard the saved state of {names}",
+                hint="these queries were changed or dropped since the last run: add --yes to "
+                "discard their state, restore their old definitions, or add the new versions "
+                "under other names",
             )
+    if found and (new := engine.new_pipelines()):
+        print(f"without a checkpoint:\n  added  {', '.join(new)}", file=sys.stderr)
     if dry_run and not found:
-        print("no checkpoint is there: all queries begin", file=sys.stderr)
+        print("no checkpoint found: all queries start from scratch", file=sys.stderr)
 
 
 def streams_to_run(text: str) -> list[Stream] | None:

@@ -9,7 +9,7 @@ becomes of late rows. `build` makes the operator; nothing is told to it afterwar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.joins.mjoin import MJoinSpec
@@ -36,7 +36,9 @@ Results: TypeAlias = tuple[tuple[str, Aggregate], ...]
 
 @dataclass(frozen=True)
 class Spec:
-    """Root of all specs."""
+    """Root of all specs. `has_state`: something of it is lost where it does not run any more."""
+
+    has_state: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -62,6 +64,8 @@ class SourceSpec(Spec):
     state of their own. 0 is the beginning; a later number names a change of the running program.
     Below 0 it names one, too, and means that rows are read again from the beginning.
     """
+
+    has_state = False
 
     stream: Stream
     with_late: bool = False
@@ -90,11 +94,15 @@ class SourceSpec(Spec):
 
 @dataclass(frozen=True)
 class SelectSpec(Spec):
+    has_state = False
+
     predicate: Expression
 
 
 @dataclass(frozen=True)
 class ProjectSpec(Spec):
+    has_state = False
+
     columns: tuple[Named, ...]
     nullable: tuple[str, ...] = ()  # of the columns that progress below
 
@@ -102,6 +110,8 @@ class ProjectSpec(Spec):
 @dataclass(frozen=True)
 class ExplodeSpec(Spec):
     """`kept`: the columns that are repeated for each element."""
+
+    has_state = False
 
     kept: tuple[Column, ...]
     of: Exploding
@@ -114,6 +124,8 @@ class NumberSpec(Spec):
 
 @dataclass(frozen=True)
 class MeldSpec(Spec):
+    has_state = False
+
     inputs: int
 
 
@@ -130,6 +142,8 @@ class MergeSpec(Spec):
 class TagSpec(Spec):
     """Rows say by which input of a union they came."""
 
+    has_state = False
+
     number: int
 
 
@@ -144,6 +158,8 @@ class OrderSpec(Spec):
 @dataclass(frozen=True)
 class BucketSpec(Spec):
     """`every`: it also counts the periods of an EMIT EVERY."""
+
+    has_state = False
 
     window: Tagged
     every: int | None = None
@@ -285,6 +301,8 @@ class WindowJoinSpec(Spec):
 
 @dataclass(frozen=True)
 class StaticJoinSpec(Spec):
+    has_state = False
+
     join: TableJoinSpec
 
     @property

@@ -218,6 +218,10 @@ class Engine(BaseEngine[SparkQuery]):
         """By checkpoint, how queries that are declared differ from those it was left by."""
         return self._planning.changes()
 
+    def new_pipelines(self) -> list[str]:
+        """The queries that are declared and would continue no checkpoint."""
+        return self._planning.new_pipelines()
+
     def _follow_statements(self) -> Callable[[], None]:
         """Let pipelines that run follow; gives what waits until they have."""
         return (lambda: None) if self._interval is None else self._following.follow()

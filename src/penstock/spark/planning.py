@@ -124,6 +124,11 @@ class Planning:
                 )
         return found
 
+    def new_pipelines(self) -> list[str]:
+        """The queries that continue no checkpoint."""
+        groups = self.planned(accept_changes=True)
+        return [name for each in groups if each.continued is None for name in each.queries]
+
     def checkpoint_of(self, group: PipelineGroup) -> StoragePath | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
         if group.continued is not None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.optimizer.options import UNLIMITED, Options
+from penstock.optimizer.physical import from_json
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,8 @@ class ProgramChanges:
     asks: tuple[str, ...] = ()  # those of the changed that ask for something else, or are new
     #: The same and more, for whoever accepts no changes: empty if queries were only added.
     differences: str = ""
-
-    @property
-    def lose_state(self) -> tuple[str, ...]:
-        """The queries of which something that was kept is forgotten, in whole or in part."""
-        return self.changed + self.dropped
+    #: The changed and dropped ones with operators that run no more: their state is discarded.
+    lose_state: tuple[str, ...] = ()
 
     def as_text(self) -> str:
         """A line for each kind of change that there is.
@@ -47,12 +45,14 @@ class ProgramChanges:
                 ("added", self.added),
                 ("changed", self.changed),
                 ("dropped", self.dropped),
+                ("state discarded", self.lose_state),
             )
             if names
         ]
         if self.refused:
             lines.append(("refused", self.refused))
-        return "\n".join(f"  {word:<8} {names}" for word, names in lines)
+        width = max((len(word) for word, _ in lines), default=0)
+        return "\n".join(f"  {word:<{width}}  {names}" for word, names in lines)
 
 
 def program_changes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> ProgramChanges:
@@ -77,6 +77,17 @@ def program_changes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Progr
         _refused(found) or _other_order(theirs, mine),
         tuple(name for name in now if before.get(name) != now[name]),
         _told(others, settings) or _other_order(theirs, mine),
+        _losing_state(theirs, mine),
+    )
+
+
+def _losing_state(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> tuple[str, ...]:
+    """The queries of a checkpoint with operators that have state and run in no query any more."""
+    left = mine["plans"]["operators"].keys()
+    return tuple(
+        name
+        for name, plan in from_json(theirs["plans"]).items()
+        if any(each.spec.has_state and each.fingerprint not in left for each in plan.walk())
     )
 
 
