@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 KEYS, BAND = 100, 5
-WARM_UP, TAIL = 10, 2  # seconds before and after those that count
+WARM_UP, TAIL = 5, 2  # seconds before and after those that count
 
 WINDOWS = {"tumbling": 1, "sliding": 60}  # seconds of RANGE; all slide by one
 JOIN = "join"

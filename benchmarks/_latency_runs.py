@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.spark.engine import Engine
 from penstock.spark.session import LOCAL_TUNING, TUNING, changed
 
-PATIENCE = 30.0  # seconds in which a side may work off what is left when the feed is over
+PATIENCE = 10.0  # seconds in which a side may work off what is left when the feed is over
 
 _DEFAULTS = {key: "" for key in (*TUNING, *LOCAL_TUNING) if key.startswith("spark.sql.streaming.")}
 _EXTRA_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "true"}

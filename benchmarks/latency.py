@@ -12,13 +12,13 @@ Spark's after `toArrow` in `foreachBatch`, which is how ours gets them, too.
 The latency of a result is the time from when it could first be known until it is in the driver. A
 window can be known when a row has arrived that is a slack beyond its end, or more; a pair when
 the later of its rows has arrived. A row has arrived when its file has its name. `ours` and `rival`
-are the 99th percentiles over all results of 30 s, after 10 s that do not count; the first runs of a
+are the 99th percentiles over all results of 9 s, after 5 s that do not count; the first runs of a
 query, at the lowest rate, do not count at all.
 
 Spark runs once with its defaults and once with the settings that ours uses, on as many partitions
 as there are cores; the one with the better 99th percentile counts, and `settings` says which. Every
 answer is held against what the rows give that arrived in its run. A side that cannot keep up gets
-half a minute more at the end; results that are not there then (`missing`) count as if they came
+ten seconds more at the end; results that are not there then (`missing`) count as if they came
 at that moment. Spark's real-time mode has neither these sources nor these operators.
 """
 
@@ -36,6 +36,7 @@ from penstock.spark.session import local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 
+SECONDS = 9  # that count
 RATES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
 
 
@@ -46,7 +47,7 @@ def cases(quick: bool) -> Iterator[Case]:
         # What is compiled and imported in a query's first runs would count for whoever is first.
         warm_up = 1
         for name, rate in rates.items():
-            setting = Setting(query, rate, 12 if quick else 30)
+            setting = Setting(query, rate, SECONDS)
             yield case(spark, f"{query}-{name}", setting, warm_up)
             warm_up = 0
 

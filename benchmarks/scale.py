@@ -91,7 +91,7 @@ def timed(spark: SparkSession, keys: int, batches: int, durations: list[float]) 
 def _timed(
     spark: SparkSession, keys: int, batches: int, durations: list[float], folder: Path
 ) -> Timed:
-    engine = Engine(spark)
+    engine = Engine(spark, max_results=keys)
     engine.sql(
         "SET lowering = kernel;"
         f"CREATE STREAM s (k BIGINT, v BIGINT, ts TIMESTAMP) FROM parquet '{folder}' "
