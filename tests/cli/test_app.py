@@ -56,7 +56,7 @@ def test_the_installed_package_lists_the_commands_that_it_has(tmp_path: Path) ->
 
     names = "[each.callback.__name__ for each in app.registered_commands]"
     listed = python("-c", f"from penstock.cli.app import app; print(*{names})")
-    assert listed.split() == ["demo", "run", "explain", "verify", "calibrate"]
+    assert listed.split() == ["demo", "run", "status", "explain", "verify", "calibrate"]
     found = python("-c", "from penstock.cli.demo import SCRIPT; print(SCRIPT.read_text())")
     assert "CREATE STREAM" in found
 

@@ -13,7 +13,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli import bench, calibrate, demo, experiment, explain, lint, run, test, verify
+from penstock.cli import (
+    bench,
+    calibrate,
+    demo,
+    experiment,
+    explain,
+    lint,
+    run,
+    status,
+    test,
+    verify,
+)
 from penstock.cli.shared.arguments import is_checkout
 from penstock.errors import PenstockError
 
@@ -57,6 +68,7 @@ app = typer.Typer(
 app.callback()(penstock)
 app.command()(demo.demo)
 app.command()(run.run)
+app.command()(status.status)
 app.command()(explain.explain)
 app.command()(verify.verify)
 app.command()(calibrate.calibrate)

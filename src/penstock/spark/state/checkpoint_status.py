@@ -1,0 +1,135 @@
+"""What a checkpoint says of its pipeline, read from outside, whether it runs or not.
+
+Nothing is written, and no Spark is started. What only the driver knows, such as watermarks and what
+a query waits for, is shown by the program that runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import HostError
+from penstock.io.storage.lock import is_held
+from penstock.model.text_table import text_table
+from penstock.optimizer.codec import decode
+from penstock.redaction import redacted
+from penstock.spark.delivery.outputs import query_rows
+from penstock.spark.delivery.totals import Totals, stream_counts
+from penstock.spark.state.program_log import FOLDER, ProgramLog
+from penstock.spark.state.spark_files import last_begun
+
+#: Instead of a place where results go.
+MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class CheckpointStatus:
+    """One checkpoint; counts are those since it began. `at`: when its last batch was committed."""
+
+    folder: str
+    is_running: bool
+    batch: int  # the last one that was committed, -1: none was
+    is_unfinished: bool  # whether a batch was begun behind it
+    at: str | None
+    bytes: int
+    queries: Mapping[str, Mapping[str, Any]]
+    streams: Mapping[str, Mapping[str, Any]]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        state = "running" if self.is_running else "not running"
+        done = f"micro-batch {self.batch} committed at {self.at}" if self.at else "nothing committed"
+        more = ", the next one has begun" if self.is_unfinished else ""
+        queries = [(name, each["into"], each["rows"]) for name, each in self.queries.items()]
+        streams = [
+            (name, each["source"], each["rows"], each["late"], each["malformed"])
+            for name, each in self.streams.items()
+        ]
+        return "\n\n".join(
+            [
+                f"{self.folder}: {state}, {done}{more}, {self.bytes / 1e6:,.1f} MB",
+                text_table([("query", "into", "rows"), *queries]),
+                text_table([("stream", "source", "rows", "late", "malformed"), *streams]),
+            ]
+        )
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """The checkpoint that a folder is, or those in it: of `--checkpoint`, or beside results."""
+    candidates = [folder, folder / "_checkpoint", *sorted(folder.glob("*"))]
+    candidates += sorted(folder.glob("*/_checkpoint"))
+    found = [each for each in candidates if (each / FOLDER).is_dir()]
+    if not found:
+        raise HostError(
+            f"there is no checkpoint at `{folder}`",
+            hint="name a checkpoint, the directory given as --checkpoint, or a directory of "
+            "results; relative paths start where you are",
+        )
+    return found
+
+
+def checkpoint_status(folder: Path) -> CheckpointStatus:
+    """What is to be read of a checkpoint."""
+    last = ProgramLog(folder).last()
+    if last is None:
+        raise HostError(
+            f"the checkpoint `{folder}` has no program yet",
+            hint="look again in a moment, if a run is just starting",
+        )
+    totals = Totals(folder)
+    commits = [each for each in (folder / "spark" / "commits").glob("*") if each.name.isdecimal()]
+    batch = max((int(each.name) for each in commits), default=-1)
+    return CheckpointStatus(
+        str(folder),
+        is_held(folder / "lock"),
+        batch,
+        last_begun(folder / "spark") > batch,
+        _time(folder / "spark" / "commits" / str(batch)),
+        sum(_sizes(folder)),
+        {
+            name: {
+                "into": _place(last.sinks.get(query_rows(name))),
+                "rows": totals.of(query_rows(name))["rows"],
+            }
+            for name in last.program["query"]
+        },
+        {
+            name: {
+                "source": str(decode(stream).origin),
+                **_counts(totals.of(stream_counts(name))),
+            }
+            for name, stream in last.program["stream"].items()
+        },
+    )
+
+
+def _time(file: Path) -> str | None:
+    try:
+        changed = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc)
+    except OSError:
+        return None
+    return changed.isoformat(sep=" ", timespec="seconds")
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for each in folder.rglob("*"):
+        try:
+            yield each.lstat().st_size
+        except OSError:  # it is gone by now
+            continue
+
+
+def _place(sink: Mapping[str, str] | None) -> str:
+    return MEMORY if sink is None else redacted(f"{sink['format']} '{sink['place']}'")
+
+
+def _counts(found: Mapping[str, int]) -> dict[str, int]:
+    read, rejected, malformed = (found.get(n, 0) for n in ("read", "late", "malformed"))
+    late = rejected + found.get("passed", 0)
+    return {"rows": read - rejected - malformed, "late": late, "malformed": malformed}
