@@ -44,7 +44,9 @@ class CheckpointStatus:
 
     def __str__(self) -> str:
         state = "running" if self.is_running else "not running"
-        done = f"micro-batch {self.batch} committed at {self.at}" if self.at else "nothing committed"
+        done = (
+            f"micro-batch {self.batch} committed at {self.at}" if self.at else "nothing committed"
+        )
         more = ", the next one has begun" if self.is_unfinished else ""
         queries = [(name, each["into"], each["rows"]) for name, each in self.queries.items()]
         streams = [
