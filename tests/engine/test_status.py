@@ -131,7 +131,7 @@ def test_results_come_as_tables_of_any_library() -> None:
     engine.push("bids", [bid(1), bid(2)])
     expected = query.results()
     assert query.to_polars().equals(expected)
-    assert pl.from_arrow(query.to_arrow()).equals(expected)
+    assert pl.DataFrame(query.to_arrow()).equals(expected)
     assert query.to_pandas()["price"].tolist() == [1, 2]
     assert [str(column) for column in query.schema] == ["price INT", "ts TIMESTAMP"]
 

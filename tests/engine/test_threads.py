@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 
 import polars as pl
 import pytest
@@ -27,11 +28,11 @@ def bid(number: int, item: str = "lamp") -> dict[str, object]:
     return {"item": item, "price": number, "ts": NOON + timedelta(milliseconds=number)}
 
 
-def in_threads(*works: Callable[[], None]) -> None:
+def in_threads(*works: Callable[[], object]) -> None:
     """Run all works at once; raises what the first of them failed with."""
     failures: list[BaseException] = []
 
-    def guarded(work: Callable[[], None]) -> None:
+    def guarded(work: Callable[[], object]) -> None:
         try:
             work()
         except BaseException as failure:
@@ -68,7 +69,7 @@ def attack(engine: LocalEngine, threads: int, goes_on: Callable[[int], bool]) ->
         number = 0
         while goes_on(number):
             rows = [bid(number + i, f"item {thread}") for i in range(1 + number % 3)]
-            timed(thread, lambda rows=rows: engine.push("bids", rows))
+            timed(thread, partial(engine.push, "bids", rows))
             pushed[thread] += len(rows)
             number += len(rows)
 
@@ -292,7 +293,7 @@ def test_what_a_function_has_declared_stays_when_it_fails() -> None:
 def test_threads_read_files_and_iterables_together() -> None:
     engine = LocalEngine()
 
-    def numbers(skip: int) -> object:
+    def numbers(skip: int) -> Iterator[dict[str, object]]:
         return iter([bid(number) for number in range(skip, 500)])
 
     columns = "item STRING, price INT, ts TIMESTAMP"
@@ -340,5 +341,6 @@ def test_calls_from_several_threads_of_one_run_suspend_it_until_the_last_returns
     with lock, lock.running():
         in_threads(call, call, call)
         assert not lock.is_suspended
-        assert not lock.acquire(blocking=False) or lock.release() is None  # it is reentrant
+        assert lock.acquire(blocking=False)  # it is reentrant
+        lock.release()
     assert seen == [True] * 3

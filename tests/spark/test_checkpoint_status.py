@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,7 +21,7 @@ ROWS = 3000
 def test_a_checkpoint_is_read_while_its_pipeline_runs_and_afterwards(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def read(folder: Path) -> dict[str, object]:
+    def read(folder: Path) -> Any:
         status(folder, as_json=True)
         [found] = json.loads(capsys.readouterr().out)
         return found
