@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from penstock_setup import environment, java, pip
 from penstock_setup.calibrate import calibrate
-from penstock_setup.java_classes import archive_classes
 from penstock_setup.places import Places, SetupFailed
 from penstock_setup.progress import Progress
 
@@ -58,7 +57,6 @@ def set_up(places: Places, java_on_path: str, progress: Progress) -> None:
         java_home = ""  # a call from inside a command of ours: that is our choice, not the user's
     here = java.Surroundings(java_home, java_on_path)
     java.settle(places, here, progress, fetch)
-    archive_classes(places, java.chosen(places), progress)
 
 
 @contextmanager

@@ -58,14 +58,6 @@ class Progress:
                 process.terminate()
                 process.wait()
 
-    def wait_until(self, is_so: Callable[[], bool], state: str, limit: float) -> bool:
-        """Tell the state until something is so; gives whether that came about in time."""
-        begun = time.monotonic()
-        while not is_so() and time.monotonic() - begun < limit:
-            self.step(state)
-            time.sleep(POLL_SECONDS)
-        return is_so()
-
     def _erase(self) -> None:
         if self._pending:
             self._write("\r" + " " * len(self._pending) + "\r")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.shared.arguments import ROOT, is_checkout
+from penstock.cli.shared.arguments import ROOT, archive_classes_in_background, is_checkout
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,6 +52,7 @@ def demo(
     if out is not None:
         for query in engine.queries:
             print(f"results: {write_part(out, query.name, 'parquet', query.results())}")
+    archive_classes_in_background()
     if wrong:
         raise typer.Exit(1)
 

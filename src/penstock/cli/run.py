@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.shared.arguments import ScriptFile, read_script
+from penstock.cli.shared.arguments import (
+    ScriptFile,
+    archive_classes_in_background,
+    read_script,
+)
 from penstock.cli.shared.display import passed_over_note, show_query, show_stream, stream_summary
 from penstock.printable import printable
 
@@ -123,8 +127,10 @@ def run(
     if as_json:
         found = {**summary(engine), "shown": shown, "notices": told}
         print(json.dumps(found, indent=2, default=str))
-        return
-    show(engine)
+    else:
+        show(engine)
+    if not local and master is None:
+        archive_classes_in_background()
 
 
 def carry_out(engine: LocalEngine | Engine, text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Spark's processes on this machine, started sooner: Java, and the Python workers below it.
 
-Java     starts with an archive of Spark's classes, which set-up has made (`penstock_setup`): much
-         of its first seconds goes into loading and checking them. RocksDB's library need not be
-         unpacked from its jar. For a run that is over in seconds the optimising compiler is left
+Java     starts with an archive of Spark's classes, which is made once in the background
+         (`penstock_setup`): much of its first seconds goes into loading and checking them.
+         RocksDB's library need not be unpacked from its jar. For a run that is over in seconds the optimising compiler is left
          out (SHORT): it would take half of the processor for code that hardly runs again.
          An array of half a region of Java's heap takes regions of its own, and each has garbage
          collected; segments of state are such arrays. So regions are large.
@@ -43,9 +43,9 @@ from penstock.spark.java_classes import CLASS_PATH, class_path
 #: For a Java that has little to do: it compiles only once what it runs.
 SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-#: What set-up leaves for Java, in a folder of its own.
+#: What `penstock_setup` leaves for Java, in a folder of its own.
 FOLDER, ARCHIVE = "java-classes", "spark.jsa"
-#: With this set-up has Java make the archive.
+#: With this it has Java make the archive.
 ARCHIVING = "-XX:ArchiveClassesAtExit"
 
 #: How Spark calls a socket, in characters, and how many the path of one may have.
