@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from penstock.errors import HostError
 from penstock.spark.executors import (
     Seen,
     check,
+    check_worker_python,
     differences,
     installed,
     look,
@@ -38,6 +42,59 @@ def test_what_an_executor_lacks_is_named() -> None:
     with pytest.raises(HostError, match="the executor on `far` lacks polars, pandas") as caught:
         check(lacking)
     assert "requirements.lock" in str(caught.value.hint)
+
+
+def python(folder: Path, line: str) -> str:
+    script = folder / "python3"
+    script.write_text(f"#!/bin/sh\n{line}\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize(
+    "line, complaint",
+    [
+        ('exec {here} -I -S "$@"', "which has no numpy, pandas, polars, protobuf, pyarrow"),
+        ("echo 3.9", "which is Python 3.9, and the driver runs "),
+        ("echo broken >&2; exit 3", "which does not start"),
+    ],
+)
+def test_a_python_of_workers_that_cannot_run_tasks_is_named_with_the_line_to_add(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    place = python(tmp_path, line.format(here=sys.executable))
+    with pytest.raises(HostError, match=complaint) as caught:
+        check_worker_python(place)
+    assert place in caught.value.message
+    assert 'os.environ["PYSPARK_PYTHON"] = sys.executable' in str(caught.value.hint)
+
+
+def test_a_python_with_the_packages_is_fine_and_one_that_is_missing_is_not(tmp_path: Path) -> None:
+    check_worker_python(python(tmp_path, f'exec {sys.executable} "$@"'))
+    check_worker_python(sys.executable)
+    with pytest.raises(HostError, match="`no-such-python`, which does not start"):
+        check_worker_python("no-such-python")
+
+
+@pytest.mark.slow
+def test_a_session_of_the_users_whose_workers_lack_packages_is_refused_at_the_start(
+    tmp_path: Path,
+) -> None:
+    app = tmp_path / "app.py"
+    app.write_text(
+        "from pyspark.sql import SparkSession\n"
+        "from penstock import Engine, HostError\n"
+        "engine = Engine(SparkSession.builder.master('local[2,4]').getOrCreate())\n"
+        "engine.sql(\"CREATE STREAM s (k INT) FROM workload 'packets' OPTIONS (rows '10')\")\n"
+        "engine.sql('SELECT k FROM s')\n"
+        "try:\n    engine.start()\n"
+        "except HostError as error:\n    print('refused:', error)\n"
+    )
+    bare = python(tmp_path, f'exec {sys.executable} -S "$@"')
+    env = {**os.environ, "PATH": f"{Path(bare).parent}:{os.environ['PATH']}"}
+    env.pop("PYSPARK_PYTHON", None)
+    done = subprocess.run([sys.executable, app], env=env, capture_output=True, text=True)
+    assert f"refused: the workers of this Spark session run `{bare}`" in done.stdout, done.stderr
 
 
 def test_another_penstock_and_other_packages_are_named_and_no_hindrance() -> None:

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -33,6 +36,7 @@ from pyspark.errors import PySparkException
 
 from penstock.errors import HostError
 from penstock.io.storage.storage_path import StoragePath, is_of_this_machine, local_path
+from penstock.spark.jvm import worker_python
 from penstock.spark.masters import is_one_process
 from penstock.spark.shipping import ARCHIVE
 from penstock.version import __version__
@@ -48,6 +52,19 @@ _SETTLED: set[str] = set()
 
 #: What tasks import.
 PACKAGES = ("numpy", "pandas", "polars", "protobuf", "pyarrow")
+
+#: What a Python says of itself: its release, and which of the packages it does not have.
+_LOOK = """
+import sys
+from importlib.util import find_spec
+names = {"protobuf": "google.protobuf"}
+def lacks(name):
+    try:
+        return find_spec(names.get(name, name)) is None
+    except ImportError:
+        return True
+print("%d.%d" % sys.version_info[:2], *filter(lacks, sys.argv[1:]))
+"""
 
 _LOG = logging.getLogger("penstock")
 
@@ -120,6 +137,7 @@ def check_executors(
     What lies elsewhere than in files of a machine is Spark's to reach.
     """
     if is_one_process(str(context.master)):
+        check_worker_python(str(context.pythonExec))
         return
     with marked(path for path in written if isinstance(path, Path)) as places:
         found = ask(context, places, [str(path) for path in read if isinstance(path, Path)])
@@ -128,6 +146,34 @@ def check_executors(
     here = dict(packages())
     for text in sorted({text for each in found for text in differences(each, here)}):
         _LOG.warning(text)
+
+
+@cache
+def check_worker_python(python: str) -> None:
+    """Raise unless the Python of workers on this machine has what tasks need.
+
+    A session that the user has made runs the first `python3` on PATH, whatever Python made it.
+    """
+    place = shutil.which(python)
+    if place in (sys.executable, worker_python()):
+        return
+    try:
+        asked = [place or python, "-c", _LOOK, *PACKAGES]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        version, *lacking = done.stdout.split()
+    except (OSError, subprocess.SubprocessError, ValueError) as cause:
+        what = f"which does not start ({cause})"
+    else:
+        mine = f"{sys.version_info.major}.{sys.version_info.minor}"
+        if version == mine and not lacking:
+            return
+        has = "has no " + ", ".join(lacking) if lacking else f"is Python {version}"
+        what = f"which {has}" if lacking else f"which {has}, and the driver runs {mine}"
+    raise HostError(
+        f"the workers of this Spark session run `{place or python}`, {what}",
+        hint="add this line before the session is created: "
+        'os.environ["PYSPARK_PYTHON"] = sys.executable',
+    )
 
 
 def standing(paths: Iterable[str]) -> list[Path]:

@@ -2,8 +2,9 @@
 
 Java     starts with an archive of Spark's classes, which is made once in the background
          (`penstock_setup`): much of its first seconds goes into loading and checking them.
-         RocksDB's library need not be unpacked from its jar. For a run that is over in seconds the optimising compiler is left
-         out (SHORT): it would take half of the processor for code that hardly runs again.
+         RocksDB's library need not be unpacked from its jar. For a run that is over in seconds the
+         optimising compiler is left out (SHORT): it would take half of the processor for code that
+         hardly runs again.
          An array of half a region of Java's heap takes regions of its own, and each has garbage
          collected; segments of state are such arrays. So regions are large.
 Python   Spark puts its own package, zipped and not compiled, in front of all others, so that every
