@@ -15,7 +15,6 @@ from penstock.cli.app import app
 from penstock.cli.run import seconds_in, streams_to_run
 from penstock.errors import HostError
 from penstock.local.engine import LocalEngine
-from penstock.model.timestamps import END
 from penstock.runtime.status import QueryStatus
 from penstock.spark.jvm import SHORT
 from penstock.spark.session import settings_of
@@ -76,7 +75,7 @@ def test_everything_is_there_as_json(script: Path) -> None:
     assert sums.keys() == {each.name for each in fields(QueryStatus)} | {"results"}
     assert {"name", "queries", "rows_in"} < found["operators"][0].keys()
     assert found["streams"]["s"] == {
-        "bound": END,
+        "bound": "end",
         "last_arrival": found["streams"]["s"]["last_arrival"],
         "rows": 2,
         "late": 1,

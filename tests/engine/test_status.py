@@ -158,3 +158,20 @@ def test_handles_show_what_they_are() -> None:
     for html in (engine._repr_html_(), query._repr_html_(), engine.status()._repr_html_()):
         assert "a&lt;b&gt;" in html and "a<b>" not in html
     assert '<td style="text-align: right">1,234</td>' in query._repr_html_()
+
+
+def test_bounds_in_json_are_times_or_say_that_there_is_none() -> None:
+    engine = LocalEngine()
+    query = engine.sql(f"{BIDS}; SELECT price FROM bids")
+
+    def bounds() -> set[object]:
+        found = engine.status().as_json()
+        of_query = found["queries"][query.name]["bounds"]["bids"]
+        progress = query.lastProgress["penstock"]["bounds"]["bids"]
+        return {found["streams"]["bids"]["bound"], of_query, progress}
+
+    assert bounds() == {None}
+    engine.push("bids", [bid(1)])
+    assert bounds() == {engine.status().streams["bids"].bound}
+    engine.finish()
+    assert bounds() == {"end"}

@@ -25,6 +25,18 @@ WEEK = 7 * DAY
 BEGINNING = -(1 << 62)
 END = 1 << 62
 
+
+def bound_as_json(bound: int) -> int | str | None:
+    """A bound for programs: None where none is known, and `end` behind the last row.
+
+    >>> bound_as_json(BEGINNING), bound_as_json(5), bound_as_json(END)
+    (None, 5, 'end')
+    """
+    if bound <= BEGINNING:
+        return None
+    return bound if bound < END else "end"
+
+
 #: After so many ticks every day has its date and its weekday again; a year in which they do.
 _CYCLE = 146_097 * DAY
 _YEAR_2000 = 946_684_800 * SECOND

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.model.html_table import html_table
 from penstock.model.text_table import text_table
-from penstock.model.timestamps import BEGINNING
+from penstock.model.timestamps import BEGINNING, bound_as_json
 from penstock.plan.blockers import Blockers, StreamProgress
 from penstock.runtime.counts import StreamCounts
 from penstock.runtime.migrations import Migration
@@ -133,7 +133,7 @@ class QueryStatus:
             "batch": None if self.batch is None else self.batch.number,
             "rows": None if self.batch is None else dict(self.batch.rows),
             "results": self.rows,
-            "bounds": dict(self.bounds),
+            "bounds": {name: bound_as_json(bound) for name, bound in self.bounds.items()},
             "state_rows": self.state_rows,
             "state_bytes": self.state_bytes,
             "processor_seconds": self.processor_seconds,
@@ -160,7 +160,12 @@ class Status:
     migrations: tuple[Migration, ...] = ()  # the latest changes, oldest first
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        found = asdict(self)
+        for stream in found["streams"].values():
+            stream["bound"] = bound_as_json(stream["bound"])
+        for query in found["queries"].values():
+            query["bounds"] = {n: bound_as_json(bound) for n, bound in query["bounds"].items()}
+        return found
 
     @property
     def tables(self) -> dict[str, list[Sequence[str | int]]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.model.counted import counted
 from penstock.model.slack import lateness_in_words, suggested_slack
+from penstock.model.timestamps import bound_as_json
 from penstock.printable import printable_cell
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def stream_summary(stream: Stream, status: StreamStatus) -> dict[str, Any]:
     """How far a stream has come, and what became of its rows."""
     counts = status.counts
     return {
-        "bound": status.bound,
+        "bound": bound_as_json(status.bound),
         "last_arrival": status.last_arrival,
         "rows": counts.rows,
         "late": counts.late,
