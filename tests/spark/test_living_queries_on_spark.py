@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, NotExecutable
 from penstock.local.engine import LocalEngine
+from penstock.spark import faults
 from penstock.spark.catching_up import slices
 from penstock.spark.engine import Engine
 from penstock.spark.state.program_log import ProgramLog
@@ -250,6 +251,55 @@ def test_results_go_into_files_while_a_query_lives(spark: SparkSession, tmp_path
     assert same(results_in(tmp_path / "sums"), sums.results())
     local.push("a", rows(40, 60))
     assert same(results_in(tmp_path / "counts"), counts.results())
+
+
+def test_a_directory_changes_hands_while_a_batch_writes_there(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A query is replaced, and dropped and declared again, into the directory that it had."""
+    (tmp_path / "a").mkdir()
+    engine = Engine(spark)
+    engine.sql(STREAM.format(name="a", origin=f"FROM parquet '{tmp_path}/a'"))
+    by_value = "SELECT v, {} AS n FROM a [RANGE 1 HOUR] GROUP BY v"
+    columns = "v, v AS n, ts AS window_start, ts AS window_end"
+    into = f"QUERY moves INTO parquet '{tmp_path}/out' AS "
+    engine.sql(f"CREATE QUERY counts AS {COUNTS}; CREATE {into}{by_value.format('count(*)')}")
+    engine.sql(f"CREATE QUERY stays AS {by_value.format('max(k)')}")
+    # It suits both pipelines, and gives nothing.
+    none = f"SELECT {columns} FROM a WHERE v < 0"
+    place = faults.folder()
+    assert place is not None
+
+    def hold(first: int, last: int) -> None:
+        """Have a batch of the writer take its time."""
+        faults.disarm(place)
+        faults.arm(place, "deliver.begin", "delay", times=2)
+        send(tmp_path, first, last)
+        while len(faults.hits(place)) < 2:
+            engine.check()
+
+    send(tmp_path, 0, 20)
+    engine.start()
+    try:
+        assert [list(each.group.queries) for each in engine._running] == [
+            ["counts"],
+            ["moves", "stays"],
+        ]
+        engine.process_available()
+        hold(20, 25)
+        engine.sql(f"CREATE OR REPLACE {into}{none}")
+        assert "moves" in engine._running[1].group.queries  # which has the directory
+        engine.process_available()
+        hold(25, 30)
+        engine.sql("DROP QUERY moves")
+        engine.sql(f"CREATE {into}{none}")
+        assert "moves" in engine._running[0].group.queries
+        faults.disarm(place)
+        engine.finish()
+    finally:
+        faults.disarm(place)
+        engine.stop()
+    assert engine.query("moves").exception() is None
 
 
 def test_a_restart_finds_the_program_as_it_was_left_or_follows_another(

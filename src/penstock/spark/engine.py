@@ -451,8 +451,14 @@ class Engine(BaseEngine[SparkQuery]):
         choose(program.queries, program.options, rejecting(read))
         runs = self._declared(entry.name, entry.plan) and self._running_of(entry.name)
         if self._interval is not None and not runs:  # else it is altered, which has its own rules
-            found = self._following.joining(entry)  # refuses what cannot begin as it says
-            if found.pipeline is not None:
+            named = self.catalog.get(entry.name)
+            replaced = None if named is None else self._queries.get(named.name)
+            # Refuses what cannot begin as it says.
+            found = self._following.joining(entry, replaced)
+            # A place that the query it replaces has is free when that one is gone.
+            has_it = replaced is not None and replaced.sink == entry.sink
+            is_moved = replaced is not None and replaced.pipeline is not found.pipeline
+            if found.pipeline is not None and not (has_it and is_moved):
                 found.pipeline.delivery.check(entry.name, entry.sink, entry.plan)
 
     def _check_sink(self, sink: Sink, schema: Schema) -> None:

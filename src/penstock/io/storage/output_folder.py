@@ -11,6 +11,7 @@ does not find its own any more writes nothing (`check`).
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 
 from penstock.errors import HostError
@@ -22,10 +23,17 @@ LOCK = "_lock"
 OWNER = "_owner."
 
 
-class OutputFolder:
-    """A directory that is held by this process until `release`."""
+#: Directories that this process is about to release (`leave`).
+_LEFT: dict[str, threading.Event] = {}
 
-    def __init__(self, path: StoragePath) -> None:
+
+class OutputFolder:
+    """A directory that is held by this process until `release`.
+
+    One that another query of this process is about to release is waited for, `patience` seconds.
+    """
+
+    def __init__(self, path: StoragePath, patience: float = 0.0) -> None:
         self.path = path
         self._mark = ""
         self._lock = None
@@ -33,6 +41,9 @@ class OutputFolder:
             path.mkdir(parents=True, exist_ok=True)
             if not isinstance(path, HadoopPath):
                 self._lock = hold(path / LOCK)
+                left = _LEFT.get(str(path)) if self._lock is None else None
+                if left is not None and left.wait(patience):
+                    self._lock = hold(path / LOCK)
                 if self._lock is None:
                     raise has_writer(path)
         except OSError as cause:
@@ -74,11 +85,18 @@ class OutputFolder:
             with suppress(OSError):
                 file.unlink()
 
+    def leave(self) -> None:
+        """Say that it will be released: by a query that was dropped, after its last batch."""
+        if self._lock is not None:
+            _LEFT.setdefault(str(self.path), threading.Event())
+
     def release(self) -> None:
         """Let others write."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+            if (left := _LEFT.pop(str(self.path), None)) is not None:
+                left.set()
 
 
 def has_writer(path: StoragePath) -> HostError:

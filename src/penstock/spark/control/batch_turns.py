@@ -17,6 +17,11 @@ _POLL = 0.005
 _HERE = threading.local()
 
 
+def delivers() -> bool:
+    """Whether this thread delivers a batch: it must not wait for one."""
+    return getattr(_HERE, "delivers", False)
+
+
 class BatchTurns:
     """The batches of one pipeline, of which `finished` is the last that was over when it began."""
 
@@ -54,7 +59,7 @@ class BatchTurns:
         """
 
         def waits() -> bool:
-            return not getattr(_HERE, "delivers", False) and is_active()
+            return not delivers() and is_active()
 
         with self._told:
             while self._over < batch and waits():

@@ -197,8 +197,12 @@ class BatchDelivery:
         self, batch: int, dropped: Iterable[str], opened: OpenedBy, program: Program
     ) -> None:
         """From a batch on, deliver to others, what the program computes for them."""
+        last, kept = self._recipients.last(), [held for _, held in opened.values()]
         for name in dropped:
             self._recipients.change(name, batch, None)
+            held = last[name].held if name in last else None
+            if held is not None and held.folder is not None and held not in kept:
+                held.folder.leave()
         for query, sink in opened.items():
             name = query.name
             after = program.on_results.get(name)

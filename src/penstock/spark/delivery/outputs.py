@@ -26,6 +26,7 @@ from penstock.io.storage.output_folder import OutputFolder, has_results_of_nobod
 from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER
 from penstock.io.storage.storage_path import storage_path
 from penstock.redaction import redacted_options
+from penstock.spark.control.batch_turns import PATIENCE, delivers
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.program_changes import ProgramChanges
 from penstock.sql.parse.statements import Sink
@@ -166,7 +167,9 @@ class Outputs:
         """A place, if it is ours to write; `before`: where rows have gone so far that go on."""
         if not place.is_folder:
             return Held(place)
-        folder = OutputFolder(storage_path(place.place))
+        # Whoever delivers a batch cannot wait for the end of one.
+        patience = 0.0 if delivers() else PATIENCE
+        folder = OutputFolder(storage_path(place.place), patience)
         self._folders[whose, place.place] = folder
         try:
             manifest = self._verified(whose, folder, place, before)
