@@ -11,7 +11,7 @@ rival is the same engine with a lock that does nothing, which is right for one t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from time import perf_counter
@@ -42,11 +42,13 @@ class NoLock(EngineLock):
     def release(self) -> None:
         pass
 
-    def running(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        yield
 
-    def outside(self, *, in_step: bool) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def outside(self, *, in_step: bool) -> Iterator[None]:
+        yield
 
 
 class UnlockedEngine(LocalEngine):

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.cli.run import seconds_in, streams_to_run
+from penstock.cli.run import run, seconds_in, streams_to_run
+from penstock.cli.shared import logs
 from penstock.errors import HostError
 from penstock.local.engine import LocalEngine
 from penstock.runtime.status import QueryStatus
@@ -60,6 +61,25 @@ def test_answers_are_shown_and_what_did_not_go_in_is_counted(script: Path) -> No
         "  1 × v is not a valid INT\n"
         """    v: 'two' is not a valid INT: {"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}\n"""
     ) in said
+
+
+def test_a_long_run_says_how_far_it_is_in_lines_of_text_or_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logs, "EVERY", 0.0)
+    (tmp_path / "in.csv").write_text("k,ts\n" + "1,2026-01-01 00:00:00\n" * 7 + "x,y\n")
+    file = tmp_path / "run.sql"
+    file.write_text(
+        f"CREATE STREAM s (k INT, ts TIMESTAMP) FROM csv '{tmp_path / 'in.csv'}' TIMESTAMP BY ts;"
+        "CREATE QUERY q AS SELECT k, ts FROM s"
+    )
+    run(file, local=True)
+    said = capsys.readouterr().err
+    assert "7 rows, " in said and "1 malformed, 7 results, watermark 2026-01-01" in said
+    run(file, local=True, log_format=logs.LogFormat.JSON)
+    [line] = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (line["rows"], line["malformed"], line["results"], line["late"]) == (7, 1, 7, 0)
+    assert line["level"] == "info" and line["lag_seconds"] > 0 and line["batch"] is None
 
 
 def test_everything_is_there_as_json(script: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ from penstock.cli.shared.arguments import (
     read_script,
 )
 from penstock.cli.shared.display import passed_over_note, show_query, show_stream, stream_summary
+from penstock.cli.shared.logs import LogFormat, ProgressLines, write_logs
 from penstock.printable import printable
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from penstock.local.engine import LocalEngine
     from penstock.model.streams import Stream
     from penstock.spark.engine import Engine
-
-#: Seconds after which work that goes on says so.
-PATIENCE = 2.0
 
 
 def run(
@@ -80,6 +77,13 @@ def run(
         typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also log what is no warning.")
+    ] = False,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option("--log-format", help="How warnings and progress are written to stderr."),
+    ] = LogFormat.TEXT,
 ) -> None:
     """Run the queries of a file: finite inputs to their end, endless ones until stopped.
 
@@ -93,6 +97,7 @@ def run(
     from penstock.plan.notices import notices
     from penstock.sql.parse.parser import parse
 
+    write_logs(log_format, verbose=verbose)
     engine: LocalEngine | Engine
     text = read_script(file)  # once: it may be edited while the queries run
     # What goes INTO console meanwhile must not stand among the JSON.
@@ -152,14 +157,9 @@ def run_here(text: str) -> tuple[LocalEngine, list[str]]:
 
     engine = LocalEngine()
     shown = carry_out(engine, text)
-    begun = said = time.monotonic()
-    rows = 0
-    for _, count in engine.read_files():
-        rows += count
-        now = time.monotonic()
-        if now - said > PATIENCE:
-            print(f"{rows:,} rows, {rows / (now - begun):,.0f} a second", file=sys.stderr)
-            said = now
+    lines = ProgressLines(engine)
+    for _ in engine.read_files():
+        lines.look()
     engine.finish()
     return engine, shown
 

@@ -1,10 +1,12 @@
-"""A table on the terminal that follows a running engine."""
+"""How far a running engine is: a table on the terminal, elsewhere lines."""
 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from penstock.cli.shared.logs import ProgressLines
 from penstock.printable import printable_cell
 
 if TYPE_CHECKING:
@@ -20,20 +22,25 @@ PAUSE, SHOWN = 0.05, 0.5
 def watch(engine: Engine, seconds: float | None = None, *, follow: bool = False) -> bool:
     """Show progress until finite inputs are processed (True) or the time is over (False).
 
+    On a terminal that is a table, elsewhere a line every few seconds.
+
     With `follow` no input counts as finite: more may come.
     """
     from rich.console import Console
     from rich.live import Live
 
-    console = Console(stderr=True)
+    console, lines = Console(stderr=True), ProgressLines(engine)
     begun = shown = time.monotonic()
-    with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
+    live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+    with live or nullcontext():
         while seconds is None or time.monotonic() - begun < seconds:
             if not follow and engine.is_finite() and engine.is_idle():
                 return True
             time.sleep(PAUSE)
             engine.check()
-            if time.monotonic() - shown > SHOWN:
+            if live is None:
+                lines.look()
+            elif time.monotonic() - shown > SHOWN:
                 shown = time.monotonic()
                 live.update(progress_table(engine, shown - begun))
     return False

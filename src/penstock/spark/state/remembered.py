@@ -35,7 +35,7 @@ _DAMAGE = (
     *(OSError, RecursionError, TypeError, ValueError),
 )
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("penstock")
 
 
 def remember(checkpoint: StoragePath, joins: JoinStatistics, plans: Plans | None = None) -> None:
