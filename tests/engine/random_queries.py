@@ -195,8 +195,9 @@ def window_queries(draw: Draw, unit: str, aggregates: Sequence[str] = AGGREGATES
         case "rows":
             source += f" [RANGE {range_} ROWS, SLIDE {slide} ROWS, WA row-num]"
         case "key":
-            keys.append("ts AS t")
-            by.append("ts")
+            key = draw.choose(["ts", *COMPUTED[unit]])
+            keys.append(f"{key} AS t")
+            by.append(key)
     grouped = f" GROUP BY {', '.join(by)}" if by else ""
     # In HAVING, too, an aggregate would have to repeat the window behind it.
     behind = any("[" in result for result in results)

@@ -216,6 +216,31 @@ def test_sliding_aggregates_equal_those_of_duckdb(range_, slide, origin):
     assert same_rows(evaluate(plan, {"packets": rows}), theirs)
 
 
+def test_rows_are_ordered_by_their_event_time_whatever_the_plan_says_equals_that_of_duckdb():
+    rows = random_rows(seed=5)
+    theirs = duck(
+        "SELECT ts // 10 AS tens, arg_min(len, (ts, len)) AS f, arg_max(len, (ts, len)) AS l "
+        "FROM packets WHERE ts >= 0 AND len IS NOT NULL GROUP BY tens",
+        packets=rows,
+    )
+    ts, length, tens = Ref("ts", Type.BIGINT), Ref("len", Type.INT), Ref("tens", Type.BIGINT)
+    after = Select(packets("packets"), Call(">=", (ts, Literal(0, Type.INT))))
+    known = Select(after, Call("not", (Call("is_null", (length,)),)))
+    key = Call("div", (ts, Literal(10, Type.INT)))
+    keyed = Project(known, (Named("tens", key), Named("len", length)))
+    # As a binder would write it that forgot about it.
+    results = tuple(
+        Result(name, Aggregate(function, length, tens, by_event_time=True))
+        for name, function in (("f", "min_by"), ("l", "max_by"))
+    )
+    plan = WindowAggregate(keyed, tumbling("tens", 1), (), results)
+    found = [
+        {"tens": row["window_start"], "f": row["f"], "l": row["l"]}
+        for row in evaluate(plan, {"packets": rows})
+    ]
+    assert same_rows(found, theirs)
+
+
 # --- plans --------------------------------------------------------------------------------------
 
 

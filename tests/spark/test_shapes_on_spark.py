@@ -50,6 +50,8 @@ def test_every_shape_of_input_has_its_answer(spark: SparkSession, tmp_path: Path
         f"CREATE QUERY grouped AS SELECT k, count(*) AS n, sum(v) AS t FROM {united} {SLIDING};"
         "CREATE QUERY whole AS SELECT count(*) AS n FROM none UNION one UNION hot "
         "[RANGE 4 SECONDS, SLIDE 2 SECONDS];"
+        "CREATE QUERY opened AS SELECT k, date_trunc('second', ts) AS s, first(v) AS f, "
+        "last(v) AS l FROM hot GROUP BY k, s;"
         "CREATE QUERY nothing AS SELECT k, v FROM none;"
         "CREATE QUERY beside AS SELECT k, count(*) [RANGE 2 SECONDS, SLIDE 2 SECONDS, WA ts] AS n, "
         "sum(v) [RANGE 6 SECONDS, SLIDE 2 SECONDS, WA ts] AS t FROM hot GROUP BY k;"
@@ -65,8 +67,12 @@ def test_every_shape_of_input_has_its_answer(spark: SparkSession, tmp_path: Path
     engine.start()
     engine.finish()
     expected = by_local_engine(text)
-    for name in ("grouped", "whole", "nothing", "beside"):
+    for name in ("grouped", "whole", "opened", "nothing", "beside"):
         assert same(engine.query(name).results(), expected.query(name).results()), name
+    hot = rows(6_000, 50, 20, hot=0.95).with_columns(s=pl.col("ts") // 1_000_000 * 1_000_000)
+    groups = hot.sort("ts", "v").group_by("k", "s").agg(f=pl.first("v"), l=pl.last("v"))
+    opened = engine.query("opened").results().with_columns(pl.col("s").cast(pl.Int64))
+    assert same(opened, groups)
     early, final = engine.query("early").results(), expected.query("early").results()
     assert same(early.filter("is_final"), final.filter("is_final"))
     # A revision never tells of more than there will be.

@@ -129,7 +129,7 @@ class AggregateFunction:
     """A function under the name by which it is computed.
 
     `distinct` is the function that DISTINCT makes of it; None: DISTINCT is refused. `ordered` ones
-    go by the window's attribute unless a column is named. What is kept of a group grows with its
+    go by the rows' event time unless a column is named. What is kept of a group grows with its
     rows if `holistic`, with its different values only if a `set`, and is a table from the first row
     on if a `sketch`. Over the types of `invertible_of`, rows can be taken away again, exactly.
     """
@@ -171,16 +171,16 @@ percentile             NUMBER -> DOUBLE   holistic           the value below whi
                                                              the values lies (median: 0.5),
                                                              interpolated
 approx_percentile      NUMBER -> DOUBLE   sketch             the same within 1 % of the value
-min_by                 ORDERED -> SAME    ordered            x where y, or the window's attribute,
+min_by                 ORDERED -> SAME    ordered            x where y, or the row's event time,
                                                              is least
-max_by                 ORDERED -> SAME    ordered            x where y, or the window's attribute,
+max_by                 ORDERED -> SAME    ordered            x where y, or the row's event time,
                                                              is greatest
 mode                   ORDERED -> SAME    holistic, set      the most frequent value; among equals,
                                                              the least
 bool_and               CONDITION -> SAME  -                  whether x is true in all rows
 bool_or                CONDITION -> SAME  -                  whether x is true in some row
-collect_list           PRINTABLE -> TEXT  ordered, holistic  all values, in the order of the
-                                                             window's attribute
+collect_list           PRINTABLE -> TEXT  ordered, holistic  all values, in the order of the rows'
+                                                             event time
 collect_set            PRINTABLE -> TEXT  holistic, set      the different values, sorted
 top_k                  PRINTABLE -> TEXT  sketch             the k greatest values, greatest first
 heavy_hitters          PRINTABLE -> TEXT  holistic, set      the values that make up at least that

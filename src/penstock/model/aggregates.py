@@ -7,7 +7,7 @@ counts, which give 0, and lists, which are empty. Which functions there are stan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.errors import TypeMismatch, UnknownName
 from penstock.model.aggregate_functions import (
@@ -26,7 +26,8 @@ from penstock.model.user_defined import UserAggregate, check_call
 class Aggregate:
     """One aggregate function over one expression (None: over rows, as in `count(*)`).
 
-    `by` is what a function that looks at the order of rows orders them by. `user` is set if a user
+    `by` is what a function that looks at the order of rows orders them by; `by_event_time`: the
+    query names nothing, so it is the event time of the rows. `user` is set if a user
     has defined the function, `others` are its arguments behind the first.
     """
 
@@ -36,6 +37,7 @@ class Aggregate:
     parameters: tuple[float, ...] = ()
     user: UserAggregate | None = None
     others: tuple[Expression, ...] = ()
+    by_event_time: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.user is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression
 from penstock.model.user_defined import UserAggregate
+from penstock.oracle.event_time import EVENT_TIME
 from penstock.oracle.expressions import order, value_of
 from penstock.oracle.user_code import user_aggregate
 from penstock.windows import Row
@@ -54,7 +55,9 @@ def aggregate(
 
 def call_of(call: Aggregate) -> AggregateCall:
     """What `aggregate` is given for one of a plan; a user's is of all its arguments at once."""
-    by = reader(call.by)
+    by: Value | None = reader(call.by)
+    if call.by_event_time:
+        by = event_time
     if call.user is not None:
 
         def values(row: Row) -> Any:
@@ -63,6 +66,10 @@ def call_of(call: Aggregate) -> AggregateCall:
 
         return call.user, values, by, ()
     return call.function, reader(call.argument), by, call.parameters
+
+
+def event_time(row: Row) -> Any:
+    return row[EVENT_TIME]
 
 
 def reader(argument: Expression | None) -> Value | None:

@@ -1,4 +1,4 @@
-"""collect_list(x): all values as JSON, in the order of the window's attribute.
+"""collect_list(x): all values as JSON, in the order of the rows' event time.
 
 Values at the same place stand in their own order: an answer never depends on the order of arrival.
 """

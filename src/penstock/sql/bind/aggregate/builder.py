@@ -14,6 +14,7 @@ from penstock.model.expressions import Cast, Expression, Named, Ref
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Result, WindowAggregate
+from penstock.sql.bind.aggregate.event_time import with_event_time
 from penstock.sql.bind.scope import unique
 from penstock.windows import Sliding, Window
 
@@ -42,6 +43,11 @@ class AggregateBuilder:
             return Cast(start, Type.DATE) if expression.type is Type.DATE else start
         name = self.groups.get(expression)
         return Ref(name, expression.type) if name is not None else None
+
+    def event_time(self) -> Ref:
+        """The column by which rows are ordered in time, passed on from below where need be."""
+        self.input, name = with_event_time(self.input, self.window.on)
+        return Ref(name, self.input.schema[name].type)
 
     @property
     def has_computed_keys(self) -> bool:

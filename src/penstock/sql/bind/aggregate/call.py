@@ -3,10 +3,12 @@
 count(*) FILTER (WHERE c)    count(CASE WHEN c THEN 1 END): what is not counted is NULL
 count(DISTINCT x)            a function of the set of values
 percentile(x, 0.9)           constants: shares between 0 and 1, or how many
-first(x), last(x)            x where the window's attribute is least, or greatest
+first(x), last(x)            x where the row's event time is least, or greatest
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -27,12 +29,12 @@ from penstock.sql.bind.expression import ExpressionBinder
 
 
 def bind_aggregate_call(
-    call: exp.Expr, condition: exp.Expr | None, on: Ref, below: ExpressionBinder
+    call: exp.Expr, condition: exp.Expr | None, time: Callable[[], Ref], below: ExpressionBinder
 ) -> Aggregate:
-    """The aggregate of a call over the input; `on` is the window's attribute."""
+    """The aggregate of a call over the input; `time` gives the event time of its rows."""
     user = below.context.names.function(call.name)
     if isinstance(user, UserAggregate):
-        return _of_user(user, call, condition, on, below)
+        return _of_user(user, call, condition, time, below)
     function, spelling = SPELLINGS[call.name.lower()]
     arguments = list(call.expressions)
     wanted = 1 if spelling.second is Second.NOTHING else 2
@@ -44,8 +46,8 @@ def bind_aggregate_call(
         value = Literal(1, Type.INT) if argument is None else argument
         argument = Case(((below.bind(condition), value),))
     if spelling.second is Second.NOTHING:
-        by = on if AGGREGATES[computed].ordered else None
-        return Aggregate(computed, argument, by, spelling.parameters)
+        by = time() if AGGREGATES[computed].ordered else None
+        return Aggregate(computed, argument, by, spelling.parameters, by_event_time=by is not None)
     if spelling.second is Second.COLUMN:
         return Aggregate(computed, argument, below.bind(arguments[1]))
     constant = _constant(spelling, arguments[1], below)
@@ -56,7 +58,7 @@ def _of_user(
     user: UserAggregate,
     call: exp.Expr,
     condition: exp.Expr | None,
-    on: Ref,
+    time: Callable[[], Ref],
     below: ExpressionBinder,
 ) -> Aggregate:
     """One that a user has defined; rows that a FILTER leaves out have NULL for an argument."""
@@ -68,8 +70,10 @@ def _of_user(
     first, *others = brought(user, [below.bind(tree) for tree in call.expressions])
     if condition is not None:
         first = Case(((below.bind(condition), first),))
-    by = None if user.merges else on
-    return Aggregate(user.name, first, by, user=user, others=tuple(others))
+    by = None if user.merges else time()
+    return Aggregate(
+        user.name, first, by, user=user, others=tuple(others), by_event_time=by is not None
+    )
 
 
 def _argument(

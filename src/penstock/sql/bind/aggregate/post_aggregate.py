@@ -146,8 +146,7 @@ class PostAggregateBinder(ExpressionBinder):
                 hint=f"aggregates are: {', '.join(SPELLINGS)}",
             )
         wanted = self.wanted or default_name(call, self.scope)
-        on = self.shape.input.schema[self.shape.window.on]
-        aggregate = bind_aggregate_call(call, condition, Ref(on.name, on.type), self.below)
+        aggregate = bind_aggregate_call(call, condition, self.shape.event_time, self.below)
         behind = node.unnest()
         own = None
         if isinstance(behind, Windowed):

@@ -98,7 +98,8 @@ class MatchBinder(ExpressionBinder):
         if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star):
             row.note(argument.table)  # count(A.*)
             call = exp.Anonymous(this=call.name, expressions=[exp.Star()])
-        found = bind_aggregate_call(call, condition, self._on, row)
+        found = bind_aggregate_call(call, condition, lambda: self._on, row)
+        found = replace(found, by_event_time=False)  # by what the pattern's ORDER BY says
         if self._defining is not None and found.function not in RUNNING_AGGREGATES:
             raise NotExecutable(
                 f"{call.name} is not supported in DEFINE, where results are needed row by row",

@@ -185,7 +185,7 @@ class _LocalBinder(ExpressionBinder):
         call, condition = filtered(node)
         nowhere = Ref("", Type.BIGINT)
         below = ExpressionBinder(self.context, self.scope)
-        aggregate = bind_aggregate_call(call, condition, nowhere, below)
+        aggregate = bind_aggregate_call(call, condition, lambda: nowhere, below)
         if aggregate.user is not None or aggregate.by is not None:
             raise NotExecutable(
                 f"`{self.context.written(node)}` cannot be used inside an aggregate",
