@@ -195,7 +195,8 @@ def window_queries(draw: Draw, unit: str, aggregates: Sequence[str] = AGGREGATES
         case "rows":
             source += f" [RANGE {range_} ROWS, SLIDE {slide} ROWS, WA row-num]"
         case "key":
-            key = draw.choose(["ts", *COMPUTED[unit]])
+            # What is computed of a time that is computed itself need not progress.
+            key = draw.choose(["ts", *COMPUTED[unit]]) if source in NAMES else "ts"
             keys.append(f"{key} AS t")
             by.append(key)
     grouped = f" GROUP BY {', '.join(by)}" if by else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ STREAMS = (
 ASKED = "first(price) AS f, last(price) AS l"
 MINUTE = "SELECT k, price, date_trunc('minute', ts) AS m FROM s"
 #: All rows lie in one minute; the first by event time comes last.
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"k": "a", "price": price, "tags": [0], "ts": second * SECOND}
     for second, price in ((8, 1), (20, 9), (40, 3), (2, 5))
 ]

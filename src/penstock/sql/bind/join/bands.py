@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from penstock.errors import CannotJoin
+from penstock.errors import CannotJoin, NotExecutable
 from penstock.model.distances import Distance, bound_of
 from penstock.model.distances import within as within_
 from penstock.model.expressions import Call, Expression
 from penstock.model.schema import ROW_NUM
+from penstock.plan.row_windows import numbered_by
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.scope import Field, Scope
@@ -28,6 +29,11 @@ _WAY_OUT = (
     "write a [RANGE 3 MINUTES], b [RANGE 2 MINUTES], or JOIN b ON … WITHIN 5 SECONDS, "
     "or a condition on both timestamps"
 )
+_UNRELATED = (
+    "streams number their rows independently of each other, so equal numbers do not mean that rows "
+    "came together"
+)
+_IN_TIME = "say how far apart in time they may be: FROM a JOIN b ON a.key = b.key WITHIN 1 MINUTE"
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class _Finder:
                 default_attribute(distance.unit, input_.scope, self.context, within=True)
                 for input_ in (*self.left, self.right)
             )
+            for input_, field in zip((*self.left, self.right), (*ends, mine), strict=True):
+                _refuse_row_count(field, input_)
         return self._pairing([(end, band) for end in ends], mine)
 
     def sliding(self) -> TimePairing:
@@ -124,6 +132,7 @@ class _Finder:
         theirs = {f.column for f in self.both.fields if not self._is_right(f) and f.progresses}
         found: dict[tuple[str, str], Distance] = {}
         used: dict[tuple[str, str], list[Expression]] = {}
+        unrelated: tuple[str, str] | None = None
         for condition in conditions:
             bound = bound_of(condition)
             if bound is not None and bound.first in mine:
@@ -131,12 +140,20 @@ class _Finder:
             if bound is None or bound.first not in theirs or bound.second not in mine:
                 continue
             key = (bound.first, bound.second)
+            if self._is_of_other_rows(*key):
+                unrelated = key
+                continue
             found[key] = found[key].narrowed(bound) if key in found else bound
             used.setdefault(key, []).append(condition)
         for key, bound in found.items():
             if bound.low is not None and bound.high is not None:
                 return TimePairing(key, Band(bound.low, bound.high), tuple(used[key]))
         names = " and ".join(f"`{input_.name}`" for input_ in (*self.left, self.right))
+        if unrelated is not None:
+            raise CannotJoin(
+                f"cannot join {names} by `{unrelated[0]}` and `{unrelated[1]}`: {_UNRELATED}",
+                hint=_IN_TIME,
+            )
         if found:
             (first, second), bound = next(iter(found.items()))
             missing = "later" if bound.high is None else "earlier"
@@ -150,6 +167,15 @@ class _Finder:
             "would have to be stored for ever",
             hint=_WAY_OUT,
         )
+
+    def _is_of_other_rows(self, left: str, right: str) -> bool:
+        """Whether a column is the number of a row, and the other not one of the same stream's."""
+        sides = []
+        for column in (left, right):
+            [field] = (field for field in self.both.fields if field.column == column)
+            [of] = (i for i in (*self.left, self.right) if i.name == field.qualifier)
+            sides.append(set(numbered_by(of.node, of.scope.resolve(field.name).column)))
+        return sides[0] != sides[1]
 
     def _is_right(self, field: Field) -> bool:
         return field.qualifier == self.right.name
@@ -196,7 +222,17 @@ def _range_of(clause: WindowClause, input_: Input, context: Context) -> tuple[Fi
     length = resolve_length(clause.range, context)
     field = attribute_of(clause, length.unit, input_.scope, context)
     check_unit(length, field, context)
+    _refuse_row_count(field, input_)
     return field, length
+
+
+def _refuse_row_count(field: Field, input_: Input) -> None:
+    """Refuse a window of a join that counts rows."""
+    if any(numbered_by(input_.node, field.column)):
+        raise NotExecutable(
+            f"a window of a join cannot count rows, as `{field}` does: {_UNRELATED}",
+            hint=_IN_TIME,
+        )
 
 
 def _conditions(left: Field, right: Field, band: JoinBand, absent: bool) -> list[Expression]:
