@@ -112,6 +112,7 @@ def test_everything_is_there_as_json(script: Path) -> None:
         },
         "rejected_kept": 2,
         "rejected_dropped": 0,
+        "unreadable": {},
     }
     assert found["notices"] == []
 

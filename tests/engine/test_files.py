@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from datetime import datetime, timedelta
@@ -467,3 +468,66 @@ def test_a_parquet_file_with_nothing_in_it_is_named_and_costs_nothing(tmp_path: 
     engine.finish()
     assert query.fetch()["v"].to_list() == [1, 2]
     assert engine.passed_over("s") == ["2.parquet (empty)"]
+
+
+def unreadable_files(folder: Path) -> dict[str, str]:
+    """Files of which none can be read as CSV with the column `v`, and what is said of each."""
+    (folder / "1.csv").write_bytes(b"v\xff\n1\n")
+    packed = gzip.compress(b"v\n" + b"".join(b"%d\n" % v for v in range(10**6)))
+    (folder / "2.csv").write_text("other\n1\n")
+    (folder / "3.csv").write_text("v,v\n1,2\n")
+    (folder / "4.csv").mkdir()
+    os.mkfifo(folder / "5.csv")
+    (folder / "packed").mkdir()
+    (folder / "packed" / "6.csv.gz").write_bytes(packed[: len(packed) // 2])
+    (folder / "6.csv").symlink_to(folder / "gone.csv")
+    return {
+        "1.csv": "codec can't decode",
+        "2.csv": "no column `v`",
+        "3.csv": "more than once",
+        "4.csv": "is a directory",
+        "5.csv": "not a regular file",
+        "6.csv": "No such file",
+    }
+
+
+@pytest.mark.parametrize("columns", ["(v INT)", ""])
+def test_files_that_cannot_be_read_are_skipped_if_the_stream_says_so(
+    tmp_path: Path, columns: str
+) -> None:
+    expected = unreadable_files(tmp_path)
+    if not columns:  # of the others, the first that can be read tells
+        expected.pop("2.csv")
+        (tmp_path / "2.csv").unlink()
+    (tmp_path / "7.csv").write_text("v\n7\n")
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s {columns} FROM csv '{tmp_path}' OPTIONS (unreadable 'skip')")
+    query = engine.sql("SELECT v FROM s")
+    engine.finish()
+    assert query.fetch()["v"].to_list() == [7]
+    listed = engine.status().streams["s"].unreadable
+    assert listed.keys() == {str(tmp_path / name) for name in expected}
+    assert all(part in listed[str(tmp_path / name)] for name, part in expected.items())
+    assert str(tmp_path / "1.csv") in repr(engine.status())
+
+
+def test_a_file_that_is_cut_off_is_skipped_as_a_whole(tmp_path: Path) -> None:
+    unreadable_files(tmp_path)
+    cut_off = tmp_path / "packed" / "6.csv.gz"
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s (v INT) FROM csv '{cut_off}' OPTIONS (unreadable 'skip')")
+    query = engine.sql("SELECT v FROM s")
+    engine.finish()
+    assert query.fetch().is_empty() and engine.counts("s").rows == 0
+    assert engine.status().streams["s"].unreadable.keys() == {str(cut_off)}
+
+
+def test_what_becomes_of_unreadable_files_is_one_of_two_words(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("v\n1\n")
+    engine = LocalEngine()
+    engine.sql(
+        f"CREATE STREAM s (v INT) FROM csv '{tmp_path}' OPTIONS (unreadable 'ignore');"
+        "SELECT v FROM s"
+    )
+    with pytest.raises(NotExecutable, match="`unreadable` cannot be 'ignore'"):
+        engine.finish()

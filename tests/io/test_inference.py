@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from penstock.errors import MalformedRow
+from penstock.errors import HostError, MalformedRow
 from penstock.local.engine import LocalEngine
 
 OBJECT = '{"k": 1, "u": {"n": "x", "tags": ["a"]}, "d": 1.5, "ts": "2026-01-01T00:00:00Z"}\n'
@@ -49,3 +49,22 @@ def test_without_files_or_a_schema_the_columns_must_be_declared(tmp_path: Path) 
         LocalEngine().sql(f"CREATE STREAM s FROM json '{tmp_path}'")
     with pytest.raises(MalformedRow, match="FROM kafka does not tell them"):
         LocalEngine().sql("CREATE STREAM s FROM kafka")
+
+
+def test_columns_are_told_under_options_that_are_not_about_what_is_in_the_files(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "1.csv").write_text("v\n1\n")
+    said = LocalEngine().sql(
+        f"CREATE STREAM s FROM csv '{tmp_path}' OPTIONS (maxFilesPerTrigger '1')"
+    )
+    assert said == "stream `s` has the columns (v BIGINT)"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_damaged_file_is_named_where_columns_are_to_be_told_from_it(
+    tmp_path: Path, format: str
+) -> None:
+    (tmp_path / f"1.{format}").write_bytes(b"v\xff\n")
+    with pytest.raises(HostError, match=rf"cannot read `.*1\.{format}` as {format}"):
+        LocalEngine().sql(f"CREATE STREAM s FROM {format} '{tmp_path}'")

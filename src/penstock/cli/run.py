@@ -15,7 +15,13 @@ from penstock.cli.shared.arguments import (
     archive_classes_in_background,
     read_script,
 )
-from penstock.cli.shared.display import passed_over_note, show_query, show_stream, stream_summary
+from penstock.cli.shared.display import (
+    passed_over_note,
+    show_query,
+    show_stream,
+    stream_summary,
+    unreadable_note,
+)
 from penstock.cli.shared.logs import LogFormat, ProgressLines, write_logs
 from penstock.printable import printable
 
@@ -294,6 +300,8 @@ def show(engine: LocalEngine | Engine) -> None:
     streams = engine.status().streams
     for entry in engine.catalog.streams:
         show_stream(entry.stream, streams[entry.name].counts)
+        if unreadable := streams[entry.name].unreadable:
+            print(unreadable_note(unreadable))
         if hidden := engine.passed_over(entry.name):
             print(passed_over_note(hidden))
 

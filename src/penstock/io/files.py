@@ -11,7 +11,9 @@ Results of one run go to a directory of numbered parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -31,6 +33,7 @@ from penstock.io.storage.hidden_files import (
 )
 from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.storage_path import check_of_this_machine, local_path
+from penstock.io.unreadable import UNREADABLE, skips_unreadable, why_unreadable
 from penstock.kernel.conform import Rows
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
@@ -39,8 +42,11 @@ from penstock.model.streams import Stream
 _PACING = ("maxfilespertrigger", "maxbytespertrigger", "maxfileage", "maxcachedfiles")
 
 
-def files_of(path: str, format: str) -> list[Path]:
-    """The files a path stands for, in the order of their names."""
+def files_of(path: str, format: str, *, only_regular: bool = True) -> list[Path]:
+    """The files a path stands for, in the order of their names.
+
+    With `only_regular`, others among them are refused.
+    """
     check_of_this_machine(path)
     place = local_path(path)
     if place.is_dir():
@@ -56,25 +62,34 @@ def files_of(path: str, format: str) -> list[Path]:
             f"nothing to read at `{path}`: there is no {format} file",
             hint="give a file, a directory or a pattern; relative paths start where you are",
         )
-    check_regular(found)
+    if only_regular:
+        check_regular(found)
     return sorted(found)
 
 
 @dataclass(frozen=True)
 class FileBlock:
-    """Rows of a file, and the lines between them that are no rows."""
+    """Rows of a file, and the lines between them that are no rows.
+
+    A file that is skipped has neither; `unreadable` is its name and the reason.
+    """
 
     rows: Rows
     rejected: tuple[str, ...] = ()
+    unreadable: tuple[str, str] | None = None
 
 
 def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
     """The rows of a stream's files, a block at a time, with the stream's columns only."""
     assert stream.origin.path is not None
-    for file in files_of(stream.origin.path, stream.origin.format):
-        yield from read_file(
-            file, stream, rows_per_block, hint="the rows before it have been processed"
-        )
+    skips = skips_unreadable(stream)
+    for file in files_of(stream.origin.path, stream.origin.format, only_regular=not skips):
+        hint = "the rows before it have been processed"
+        read = partial(read_file, file, stream, rows_per_block, hint)
+        if skips and (reason := why_unreadable(read)):
+            yield FileBlock([], unreadable=(str(file), reason))
+        else:
+            yield from read()
 
 
 def read_file(
@@ -84,13 +99,19 @@ def read_file(
 
     Where a file need not have all columns, those that no object has are NULL.
     """
-    try:
+    check_regular([file])
+    with reading(file, stream.origin.format, hint):
         for block in _reader(stream, has_all)(file, rows_per_block):
             yield FileBlock(_columns(block.rows, stream, file, has_all), block.rejected)
-    except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
-        raise HostError(
-            f"cannot read `{file}` as {stream.origin.format}: {cause}", hint=hint
-        ) from cause
+
+
+@contextmanager
+def reading(file: Path, format: str, hint: str | None = None) -> Iterator[None]:
+    """Whatever a reader of files raises in this block, as an error that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
+        raise HostError(f"cannot read `{file}` as {format}: {cause}", hint=hint) from cause
 
 
 def csv_header(file: Path, stream: Stream) -> list[str] | None:
@@ -153,9 +174,10 @@ def _style(stream: Stream) -> Style:
 def check_options(stream: Stream) -> None:
     """Refuse options that this host would have to ignore."""
     known = CSV_OPTIONS if stream.origin.format == "csv" else {}
+    skips_unreadable(stream)
     for name, text in stream.origin.options:
-        if name.lower() not in (*known, *_PACING):
-            usable = ", ".join(known) or "none"
+        if name.lower() not in (*known, *_PACING, UNREADABLE):
+            usable = ", ".join([*known, UNREADABLE])
             raise NotExecutable(
                 f"stream `{stream.name}`: this host reads {stream.origin.format} without the "
                 f"option `{name}`",
@@ -173,7 +195,7 @@ def check_options(stream: Stream) -> None:
 def _meant(stream: Stream) -> dict[str, str]:
     """The options about what is in the files."""
     given = {name.lower(): text for name, text in stream.origin.options}
-    return {name: text for name, text in given.items() if name not in _PACING}
+    return {name: text for name, text in given.items() if name not in (*_PACING, UNREADABLE)}
 
 
 def check_unused(path: str) -> None:

@@ -22,14 +22,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from penstock.errors import MalformedRow
-from penstock.io.csv_files import read_csv, style_of
-from penstock.io.files import files_of
-from penstock.io.storage.hidden_files import is_empty
+from penstock.errors import MalformedRow, PenstockError
+from penstock.io.csv_files import OPTIONS, read_csv, style_of
+from penstock.io.files import files_of, reading
+from penstock.io.storage.hidden_files import check_regular, is_empty
 from penstock.io.storage.storage_path import at_hand
+from penstock.io.unreadable import skips_unreadable
 from penstock.kernel.types import type_of_arrow
 from penstock.model.schema import Column
-from penstock.model.streams import Origin
+from penstock.model.streams import Origin, Stream
 from penstock.model.types import ArrayType, StructType, Type, common_type
 
 #: Rows that are looked at of a file of text, and files.
@@ -56,7 +57,10 @@ def infer_columns(name: str, origin: Origin) -> tuple[Column, ...]:
             hint=f"declare them: CREATE STREAM {name} (ts TIMESTAMP, …) FROM {origin.format}",
         )
     with at_hand(origin.path) as place:
-        files = [file for file in files_of(place, origin.format) if not is_empty(file)]
+        skips = skips_unreadable(Stream(name, (), origin=origin))
+        there = files_of(place, origin.format, only_regular=not skips)
+        readable = (f for f in there if not skips or _can_tell(name, f, origin))
+        files = list(islice((file for file in readable if not is_empty(file)), FILES))
         found = _columns(name, files, origin) if files else ()
     if not found:
         raise MalformedRow(
@@ -68,23 +72,39 @@ def infer_columns(name: str, origin: Origin) -> tuple[Column, ...]:
     return found
 
 
+def _can_tell(name: str, file: Path, origin: Origin) -> bool:
+    """Whether a file can be read as far as is needed to tell its columns."""
+    try:
+        check_regular([file])
+        _columns(name, [file], origin)
+    except PenstockError:
+        return False
+    return True
+
+
 def _columns(name: str, files: Sequence[Path], origin: Origin) -> tuple[Column, ...]:
     match origin.format:
         case "parquet":
-            return _of_parquet(name, files[0])
+            with reading(files[0], origin.format):
+                return _of_parquet(name, files[0])
         case "csv":
-            options = {key.lower(): value for key, value in origin.options}
+            given = {key.lower(): value for key, value in origin.options}
+            options = {key: value for key, value in given.items() if key in OPTIONS}
             if options.get("header", "true").lower() != "true":
                 raise MalformedRow(
                     name,
                     f"the columns of `{name}` are not known: its files have no header",
                     hint="declare them in the order in which they stand there",
                 )
-            rows, _ = next(iter(read_csv(files[0], ROWS, style_of(options, ()))), (None, ()))
+            with reading(files[0], origin.format):
+                rows, _ = next(iter(read_csv(files[0], ROWS, style_of(options, ()))), (None, ()))
             if rows is None:
                 return ()
             return tuple(Column(each.name, of_texts(each.to_list())) for each in rows)
-    objects = [value for file in files[:FILES] for value in _objects(file)]
+    objects: list[dict[str, Any]] = []
+    for file in files:
+        with reading(file, origin.format):
+            objects += _objects(file)
     of = of_values(objects)
     return tuple(Column(*field) for field in of.fields) if isinstance(of, StructType) else ()
 
@@ -108,7 +128,7 @@ def _objects(file: Path) -> Iterable[dict[str, Any]]:
         for line in islice(filter(bytes.strip, lines), ROWS):
             try:
                 value = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # it will be malformed when it is read
             if isinstance(value, dict):
                 yield value

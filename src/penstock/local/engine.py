@@ -112,6 +112,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._late: dict[str, LocalSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
+        #: By stream, the files that are skipped, and why.
+        self._unreadable: dict[str, dict[str, str]] = {}
         self._reading_lock = threading.RLock()  # taken before the lock of the engine
         self._changes: deque[Callable[[], None]] = deque()  # of rows and bounds, in order
 
@@ -217,6 +219,10 @@ class LocalEngine(BaseEngine[LocalQuery]):
                         continue
                     with self._turn:
                         self._check_runs(f"no rows go into stream `{name}`")
+                        if block.unreadable is not None:
+                            file, reason = block.unreadable
+                            self._unreadable.setdefault(name, {})[file] = reason
+                            continue
                         self._change(partial(self._take_in, name, block.rejected, block.rows))
                 yield name, len(block.rows)
 
@@ -416,7 +422,13 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _stream_statuses(self) -> dict[str, StreamStatus]:
         return {
             name: self._rejected.counted_in(
-                StreamStatus(name, self._host.counts(name), stream.bound, stream.last_arrival)
+                StreamStatus(
+                    name,
+                    self._host.counts(name),
+                    stream.bound,
+                    stream.last_arrival,
+                    unreadable=dict(self._unreadable.get(name, {})),
+                )
             )
             for name, stream in self._host.inputs.items()
         }
@@ -528,6 +540,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.remove_stream(name)
         self._supplies.pop(name, None)
         self._reading.pop(name, None)
+        self._unreadable.pop(name, None)
         self._rejected.forget(name)
         late = self._late.pop(name, None)
         if late is not None:

@@ -53,6 +53,7 @@ _HOW_READ = {
         *("minpartitions", "maxrecordsperpartition"),
     ),
     "redis": ("removed", "maxrowspertrigger"),
+    **dict.fromkeys(("parquet", "csv", "json"), ("unreadable",)),
 }
 
 

@@ -31,6 +31,7 @@ class StreamStatus:
     last_arrival: int | None = None
     rejected_kept: int = 0  # rejected rows that are kept in memory
     rejected_dropped: int = 0  # older ones that were dropped
+    unreadable: Mapping[str, str] = field(default_factory=dict)  # files that are skipped, and why
 
     @property
     def progress(self) -> StreamProgress:
@@ -182,7 +183,18 @@ class Status:
                     for of in self.streams.values()
                 ),
             ],
+            **self._unreadable,
         }
+
+    @property
+    def _unreadable(self) -> dict[str, list[Sequence[str | int]]]:
+        """The files that are skipped, if there are any."""
+        skipped: list[Sequence[str | int]] = [
+            (of.name, file, reason)
+            for of in self.streams.values()
+            for file, reason in of.unreadable.items()
+        ]
+        return {"files": [("stream", "unreadable file", "reason"), *skipped]} if skipped else {}
 
     def __repr__(self) -> str:
         return "\n\n".join(map(text_table, self.tables.values()))

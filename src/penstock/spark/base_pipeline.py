@@ -21,8 +21,10 @@ from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
+from penstock.spark.jvm import forget_read
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed, worker_environment
+from penstock.spark.sources.unreadable_files import unreadable_files
 from penstock.spark.state.checkpoint import Checkpoint
 
 
@@ -55,10 +57,20 @@ class BasePipeline(ABC):
         self.query: StreamingQuery | None = None
         self.epochs: Epochs | None = None
         self.catch_up: CatchUp | None = None  # where queries can read again what came before them
+        self.unreadable = unreadable_files(
+            self.checkpoint.folder,
+            self.checkpoint.spark,
+            self.program.streams,
+            self.frames,
+            self._forget_read,
+            lambda: self.control.send({}),
+        )
         with worker_environment(self.spark.sparkContext):
             self._answers = self._computed()
 
     def start(self, interval: str) -> StreamingQuery:
+        if self.unreadable is not None:
+            self.unreadable.begin_run()
         settings = dict(self._settings())
         if self.groups is not None:
             settings[PARTITIONS] = str(self.groups)
@@ -72,6 +84,16 @@ class BasePipeline(ABC):
                 .start()
             )
         return self.query
+
+    def _forget_read(self, source: int, paths: Sequence[str]) -> None:
+        """Have one of Spark's sources read files again."""
+        assert self.query is not None
+        log = self.checkpoint.spark.resolve() / "sources" / str(source)
+        forget_read(self.query, str(log), paths)
+
+    def _skipped(self, batch: int) -> Mapping[str, Sequence[str]]:
+        """By stream, files that tasks of a batch are to skip."""
+        return {} if self.unreadable is None else self.unreadable.begin(batch)
 
     @abstractmethod
     def _settings(self) -> Mapping[str, str]:

@@ -344,12 +344,17 @@ class Engine(BaseEngine[SparkQuery]):
 
     def _stream_statuses(self) -> dict[str, StreamStatus]:
         known: dict[str, StreamProgress] = {}
+        skipped: dict[str, dict[str, str]] = {}
         for running in self._pipelines():
             known.update(running.enabling.progress())
+            listed = running.pipeline.unreadable
+            for name, files in listed.listed().items() if listed is not None else ():
+                skipped.setdefault(name, {}).update(files)
         statuses = {}
         for name in (entry.name for entry in self.catalog.streams):
             counts, at = self._tallies_of(name).counts(), known.get(name, StreamProgress())
-            status = StreamStatus(name, counts, at.bound, at.last_arrival)
+            files = skipped.get(name, {})
+            status = StreamStatus(name, counts, at.bound, at.last_arrival, unreadable=files)
             statuses[name] = self._rejected.counted_in(status)
         return statuses
 

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 
 from penstock.errors import HostError
 from penstock.io.sources.redis_entries import PASS_OVER
+from penstock.io.unreadable import WAY_OUT
 from penstock.spark.sources.kafka_source import lost_messages
 from penstock.spark.state.spark_files import DAMAGED
 
@@ -71,7 +72,9 @@ _WAYS_OUT = (
         "set PYSPARK_PYTHON to the same release of Python for driver and executors",
     ),
     ("No module named", "the executors need the packages of requirements.lock"),
-    ("as parquet: ", "fix or remove the file, and start again: none of its rows were counted"),
+    ("as parquet: ", WAY_OUT),
+    ("as csv: ", WAY_OUT),
+    ("as json: ", WAY_OUT),
     ("FAILED_READ_FILE", "fix or remove the file, and start again: none of its rows were counted"),
     ("Unable to infer schema", "declare the columns, or look at what the path holds"),
 )

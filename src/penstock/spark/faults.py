@@ -78,6 +78,13 @@ IN_CATCHING_UP = {
     "slice.write": "(repeatable) it is about to be written",
     "slice.written": "it is; the batch is not computed",
 }
+#: The driver, where files that cannot be read are skipped (`state/unreadable_log.py`):
+IN_FILES = {
+    "unreadable.begin": "the files of a batch were tried; the log does not have it",
+    "unreadable.files": "(repeatable) what was skipped before is about to be written",
+    "unreadable.batch": "(repeatable) it is; what the batch skips is about to be written",
+    "unreadable.written": "it is; the batch is not computed",
+}
 POINTS = {
     **IN_EXCHANGE,
     **IN_FOLDING,
@@ -87,6 +94,7 @@ POINTS = {
     **IN_CONTROL,
     **IN_CHANGE,
     **IN_CATCHING_UP,
+    **IN_FILES,
 }
 #: Points that Python workers reach; the driver reaches the others.
 IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})

@@ -25,7 +25,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.errors import PenstockBug
 from penstock.home import home
 from penstock.io.storage.scratch import scratch
 from penstock.spark.java_classes import CLASS_PATH, class_path
@@ -148,15 +149,41 @@ def forget_files(
             place = source.toString().removeprefix("FileStreamSource[").removesuffix("]")
             names = folders.get(place.removeprefix("file:"))
             if names is not None:
-                seen = source.seenFiles()
-                field = seen.getClass().getDeclaredField("map")
-                field.setAccessible(True)
-                known = field.get(seen).keySet()
+                known = _hidden(source.seenFiles(), "map").keySet()
                 left = jvm.java.util.HashSet()
                 for path in jvm.java.lang.String.join("\n", known).splitlines():
                     if path.rpartition("/")[2] in names:
                         left.add(path)
                 known.retainAll(left)
+
+
+def forget_read(query: StreamingQuery, log: str, paths: Sequence[str]) -> None:
+    """Have a source of files forget that it has read some, so that it reads them again.
+
+    `log` is where it notes what it has read; paths are as they stand there. Called while it is not
+    looking for others: when a batch is handed over.
+    """
+    found: Any = query._jsq
+    try:
+        sources = found.streamingQuery().uniqueSources().keysIterator()
+        while sources.hasNext():
+            source = sources.next()
+            if not source.toString().startswith("FileStreamSource"):
+                continue
+            place = _hidden(source, "metadataLog").metadataPath().toString()
+            if place.removeprefix("file:") == log:
+                known = _hidden(source.seenFiles(), "map")
+                for path in paths:
+                    known.remove(path)
+    except (Py4JError, AttributeError) as cause:
+        raise PenstockBug(f"this Spark hides which files its sources have read: {cause}") from cause
+
+
+def _hidden(of: Any, name: str) -> Any:
+    """A field of a Java object."""
+    field = of.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(of)
 
 
 def all_settings(spark: SparkSession) -> dict[str, str]:

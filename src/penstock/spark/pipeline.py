@@ -118,6 +118,7 @@ class Pipeline(BasePipeline):
             again={str(change): files for change, files in again.items()},
             keys={n: None if k is None else list(k) for n, k in self.keys.items()} if again else {},
             groups=self._groups if again else (),
+            unreadable=self._skipped(batch),
         )
         self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
 

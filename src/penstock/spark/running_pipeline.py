@@ -197,6 +197,8 @@ class RunningPipeline:
         except BaseException:
             self._let_go()
             raise
+        if self.pipeline.unreadable is not None:
+            self.pipeline.unreadable.start()
         # Only now: other threads look at the pipelines of queries.
         for name in self.group.queries:
             self._engine.query(name).pipeline = self
@@ -368,6 +370,8 @@ class RunningPipeline:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
         self._adapts = False
         self._stop_enabling()
+        if self.pipeline.unreadable is not None:
+            self.pipeline.unreadable.stop()
         self._attempts.settle()
         try:
             with translated():

@@ -10,6 +10,8 @@ from penstock.model.timestamps import bound_as_json
 from penstock.printable import printable_cell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from penstock.model.streams import Stream
@@ -118,6 +120,18 @@ def passed_over_note(names: list[str]) -> str:
     return f"  {counted(len(names), 'file')} not read: {printable_cell(shown)}"
 
 
+def unreadable_note(files: Mapping[str, str]) -> str:
+    """What is said of files that are skipped because they cannot be read.
+
+    >>> print(unreadable_note({"in/1.csv": "cannot read `in/1.csv` as csv: it is cut off"}))
+      1 file skipped: cannot read `in/1.csv` as csv: it is cut off
+    """
+    shown = [_short(reason) for reason in list(files.values())[:3]]
+    return "\n    ".join([f"  {counted(len(files), 'file')} skipped: {shown[0]}", *shown[1:]]) + (
+        "\n    …" if len(files) > len(shown) else ""
+    )
+
+
 def reasons_of(counts: StreamCounts) -> dict[str, int]:
     """Malformed rows by reason, the most frequent first."""
     found = dict(sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])))
@@ -153,6 +167,7 @@ def stream_summary(stream: Stream, status: StreamStatus) -> dict[str, Any]:
         "rejected": {"reasons": reasons_of(counts), "samples": counts.samples},
         "rejected_kept": status.rejected_kept,
         "rejected_dropped": status.rejected_dropped,
+        "unreadable": dict(status.unreadable),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from penstock.io.unreadable import skips_unreadable
 from penstock.kernel.joins.tsm_join import TSM
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream
@@ -53,6 +54,8 @@ def _why_not(stream: Stream) -> str:
     for option, _ in stream.origin.options:
         if option.lower() in _FORGETTING:
             return f"with `{option}`, what was read of `{stream.name}` is not kept"
+    if skips_unreadable(stream):
+        return f"a file of `{stream.name}` that was skipped may come again later"
     if stream.timing.max_ahead is not None:
         return f"rows of `{stream.name}` are measured by the clock (MAX AHEAD)"
     return ""

@@ -24,6 +24,7 @@ from penstock.spark.catching_up.history import History
 from penstock.spark.catching_up.slice_log import Ends, SliceLog
 from penstock.spark.catching_up.slices import AHEAD, SliceSize, next_slice
 from penstock.spark.state.spark_files import log_offsets
+from penstock.spark.state.unreadable_log import UnreadableLog
 
 #: Of Spark's sources the first is the control stream; then come those of the program.
 _CONTROL, _FIRST = 0, 1
@@ -59,6 +60,7 @@ class CatchUp:
         send: Callable[[], object],
         join: Callable[[Collection[int]], int],
     ) -> None:
+        self._checkpoint = checkpoint
         self._log = SliceLog(checkpoint)
         self._spark = spark
         self._sources = {name: number for number, name in enumerate(streams, _FIRST)}
@@ -155,6 +157,8 @@ class CatchUp:
 
         `batch` is the last one that has begun; none has, if it is below 0.
         """
+        if UnreadableLog(self._checkpoint).was_used:
+            return "files were skipped that may have come again later"
         here = log_offsets(self._spark, batch) if batch >= 0 else {}
         for name in streams:
             history = History(self._spark, self._sources[name])

@@ -51,6 +51,11 @@ class History:
             self._known += [entry_of(number, found) for number, found in by_number.items()]
         return self._known[: last + 1]
 
+    def lines(self, first: int, last: int) -> list[Line]:
+        """The lines of all entries from one number of the log to another; nothing is kept."""
+        numbers = range(first, last + 1)
+        return [line for line in self._lines(numbers) if line["batchId"] in numbers]
+
     def _lines(self, numbers: range) -> list[Line]:
         """The lines of some entries, and perhaps of others before them."""
         names = {file.name for file in self._folder.iterdir()}

@@ -39,13 +39,15 @@ went in here and the oldest of them, and the rows that each operator has read an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 
+from penstock.io.storage.storage_path import local_path
 from penstock.kernel.conform import as_text
 from penstock.kernel.progress.late import is_ahead
 from penstock.kernel.readable import as_dicts
@@ -155,7 +157,9 @@ class Packer:
         count = seq = 0
         all_from = told.on_time_from.get(self.stream.name, END) if how.is_read else BEGINNING
         needed = how.needed(BEGINNING if results.passes_late else all_from, self.stream)
-        for rows, bad in (block for batch in batches for block in self._blocks(batch, needed)):
+        skipped = frozenset(told.unreadable.get(self.stream.name, ()))
+        blocks = (self._blocks(batch, needed, skipped) for batch in batches)
+        for rows, bad in chain.from_iterable(blocks):
             count += rows.height
             if bad is not None and bad.height and how.is_read:
                 count += bad.height
@@ -208,7 +212,7 @@ class Packer:
         reach("exchange.over")
 
     def _blocks(
-        self, batch: pa.RecordBatch, needed: Needed | None
+        self, batch: pa.RecordBatch, needed: Needed | None, skipped: Collection[str]
     ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
         """Rows that can go in, and malformed ones as text."""
         if not batch.num_rows:
@@ -216,6 +220,8 @@ class Packer:
         now = batch.column(NOW)[0].as_py() if NOW in batch.schema.names else None
         if PATH in batch.schema.names:
             for path in batch.column(PATH).to_pylist():
+                if skipped and str(local_path(path)) in skipped:
+                    continue
                 for block in read_file(path, self.stream, needed):
                     yield self._not_ahead(block.rows, block.rejected, now)
         else:

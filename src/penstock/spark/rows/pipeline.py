@@ -9,6 +9,7 @@ the graph of a `RowHost` looks at it before results are delivered.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import pyarrow as pa
@@ -66,6 +67,7 @@ class RowPipeline(BasePipeline):
         """Tell tasks what to run, which rows are surely on time, and where results go."""
         assert self.epochs is not None
         told = self._host.open(batch, self.epochs.begin(batch), self.sinks(batch))
+        told = replace(told, unreadable=self._skipped(batch))
         self.spark.sparkContext.setLocalProperty(TOLD, told.as_text())
 
     def end_run(self) -> None:

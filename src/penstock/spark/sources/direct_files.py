@@ -23,10 +23,11 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import HostError
 from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
 from penstock.io.csv_files import cannot_be
-from penstock.io.files import csv_header
+from penstock.io.files import csv_header, reading
 from penstock.io.files import read_file as read_text_file
 from penstock.io.storage.hidden_files import check_regular, is_hidden
 from penstock.io.storage.storage_path import is_of_this_machine, local_path
+from penstock.io.unreadable import UNREADABLE, WAY_OUT, skips_unreadable
 from penstock.kernel.conform import Conformed, conform, lines_as_text
 from penstock.model.streams import Stream
 from penstock.spark.sources.conforming import missing
@@ -59,7 +60,6 @@ _GONE = (
     "it was removed, or lies on another machine: on a cluster all machines must find files under "
     "the same path"
 )
-_UNREADABLE = "fix or remove the file, and start again: none of its rows were counted"
 
 
 def is_direct(stream: Stream) -> bool:
@@ -78,6 +78,8 @@ def is_direct(stream: Stream) -> bool:
 
 
 def _is_known(format: str, option: str, text: str) -> bool:
+    if option == UNREADABLE:
+        return True
     is_of_csv = format == "csv" and option in CSV_OPTIONS and not cannot_be(option, text)
     return option in _CHOOSING or is_of_csv
 
@@ -93,14 +95,25 @@ def check_header(stream: Stream) -> None:
     """Raise unless the first CSV file that has a header names all columns of the stream."""
     place = local_path(str(stream.origin.path))
     files = sorted(place.iterdir()) if place.is_dir() else [place]
+    skips = skips_unreadable(stream)
     for file in files if stream.origin.format == "csv" else ():
-        names = csv_header(file, stream) if file.is_file() and not is_hidden(file) else None
+        try:
+            names = _header(file, stream) if file.is_file() and not is_hidden(file) else None
+        except HostError:
+            if not skips:
+                raise
+            continue
         if names is not None:
             there = {name.lower() for name in names}
             for column in stream.arriving:
                 if column.name.lower() not in there:
                     raise missing(stream, column.name, names)
             return
+
+
+def _header(file: Path, stream: Stream) -> list[str] | None:
+    with reading(file, stream.origin.format, WAY_OUT):
+        return csv_header(file, stream)
 
 
 def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterator[Conformed]:
@@ -115,26 +128,23 @@ def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterat
 
 
 def _read_parquet(file: Path, stream: Stream, needed: Needed | None) -> Iterator[Conformed]:
-    try:
-        with pa.parquet.ParquetFile(file) as parquet:
-            if needed is not None and needed.suffices(parquet, stream):
-                columns = tuple(c for c in stream.columns if c.name in needed.columns)
-                stream = replace(stream, columns=columns)
-            wanted = {column.name.lower(): column.name for column in stream.arriving}
-            given = parquet.schema_arrow.names
-            names = {n: wanted[n.lower()] for n in given if n.lower() in wanted}
-            for batch in parquet.iter_batches(ROWS, columns=list(names)):
-                rows = pl.from_arrow(batch)
-                assert isinstance(rows, pl.DataFrame)
-                yield conform(stream, rows.rename(names))
-    except (pa.ArrowInvalid, OSError) as cause:
-        raise HostError(f"cannot read `{file}` as parquet: {cause}", hint=_UNREADABLE) from cause
+    with reading(file, "parquet", WAY_OUT), pa.parquet.ParquetFile(file) as parquet:
+        if needed is not None and needed.suffices(parquet, stream):
+            columns = tuple(c for c in stream.columns if c.name in needed.columns)
+            stream = replace(stream, columns=columns)
+        wanted = {column.name.lower(): column.name for column in stream.arriving}
+        given = parquet.schema_arrow.names
+        names = {n: wanted[n.lower()] for n in given if n.lower() in wanted}
+        for batch in parquet.iter_batches(ROWS, columns=list(names)):
+            rows = pl.from_arrow(batch)
+            assert isinstance(rows, pl.DataFrame)
+            yield conform(stream, rows.rename(names))
 
 
 def _read_text(file: Path, stream: Stream) -> Iterator[Conformed]:
     # Objects may leave out what they like, and a small file may have none with some column.
     has_all = stream.origin.format == "csv"
-    for block in read_text_file(file, stream, ROWS, hint=_UNREADABLE, has_all=has_all):
+    for block in read_text_file(file, stream, ROWS, hint=WAY_OUT, has_all=has_all):
         found = conform(stream, block.rows)
         if block.rejected:
             lines = lines_as_text(block.rejected, stream.arriving)

@@ -27,6 +27,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from penstock.errors import HostError
 from penstock.io.storage.hidden_files import HIDDEN, check_regular, is_hidden
 from penstock.io.storage.storage_path import StoragePath, is_of_this_machine, local_path
+from penstock.io.unreadable import skips_unreadable
 from penstock.model.streams import Stream
 from penstock.spark.sources import file_sizes
 
@@ -83,7 +84,8 @@ def check_files(stream: Stream) -> None:
             f"stream `{stream.name}`: there is nothing at `{path}`",
             hint="name a directory of files; relative paths start where you are",
         )
-    check_regular(file for place in places for file in _readable(Path(place)))
+    if not skips_unreadable(stream):
+        check_regular(file for place in places for file in _readable(Path(place)))
     for place in places:
         is_odd = _PATTERN.search(str(Path(place).absolute()))
         odd = place if is_odd else next(odd_files(place), None)

@@ -14,10 +14,11 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import MalformedRow
+from penstock.errors import MalformedRow, NotExecutable
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.kafka_address import FORMAT as KAFKA
 from penstock.io.sources.redis_entries import FORMAT as REDIS
+from penstock.io.unreadable import skips_unreadable
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
@@ -49,10 +50,22 @@ def open_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     Files are left to Spark where it is to compute columns of their rows.
     """
     if not is_direct(stream):
+        _check_is_read_by_spark(stream)
         return with_computed(read_stream(spark, stream), stream)
     check_files(stream)
     check_header(stream)
     return new_files(spark, stream)
+
+
+def _check_is_read_by_spark(stream: Stream) -> None:
+    """Refuse what only the tasks themselves do with files."""
+    if stream.origin.format in FILE_FORMATS and skips_unreadable(stream):
+        raise NotExecutable(
+            f"stream `{stream.name}`: files that Spark reads cannot be skipped where they are "
+            "unreadable",
+            hint="that is for parquet, csv and json on this machine, without options of Spark's "
+            "about what is in them, without computed columns, and with a time of their own",
+        )
 
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:

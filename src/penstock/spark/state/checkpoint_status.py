@@ -21,6 +21,7 @@ from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.state.program_log import FOLDER, ProgramLog
 from penstock.spark.state.spark_files import last_begun
+from penstock.spark.state.unreadable_log import UnreadableLog, listed
 
 #: Instead of a place where results go.
 MEMORY = "memory"
@@ -53,11 +54,18 @@ class CheckpointStatus:
             (name, each["source"], each["rows"], each["late"], each["malformed"])
             for name, each in self.streams.items()
         ]
+        unreadable = [
+            (name, file, reason)
+            for name, each in self.streams.items()
+            for file, reason in each["unreadable"].items()
+        ]
+        skipped = [text_table([("stream", "unreadable file", "reason"), *unreadable])]
         return "\n\n".join(
             [
                 f"{self.folder}: {state}, {done}{more}, {self.bytes / 1e6:,.1f} MB",
                 text_table([("query", "into", "rows"), *queries]),
                 text_table([("stream", "source", "rows", "late", "malformed"), *streams]),
+                *(skipped if unreadable else ()),
             ]
         )
 
@@ -87,6 +95,7 @@ def checkpoint_status(folder: Path) -> CheckpointStatus:
     totals = Totals(folder)
     commits = [each for each in (folder / "spark" / "commits").glob("*") if each.name.isdecimal()]
     batch = max((int(each.name) for each in commits), default=-1)
+    skipped = listed(UnreadableLog(folder).now())
     return CheckpointStatus(
         str(folder),
         is_held(folder / "lock"),
@@ -105,6 +114,7 @@ def checkpoint_status(folder: Path) -> CheckpointStatus:
             name: {
                 "source": str(decode(stream).origin),
                 **_counts(totals.of(stream_counts(name))),
+                "unreadable": skipped.get(name, {}),
             }
             for name, stream in last.program["stream"].items()
         },
