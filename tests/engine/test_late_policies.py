@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -79,6 +80,59 @@ def test_they_are_what_the_definition_says(late: str, aggregation: str, seed: in
         newest = max(newest, second)
         push(engine, second)
     assert counts(engine) == wanted
+
+
+WINDOWS = ["RANGE 4 SECONDS SLIDE 1 SECOND", "RANGE 10 SECONDS SLIDE 5 SECONDS", "RANGE 3 SECONDS"]
+DISORDER = ["", "SLACK 1 SECOND", "SLACK 3 SECONDS", "SLACK 2 ROWS"]
+FROM = ["s", "(SELECT * FROM s WHERE n > 2)", "(s UNION other)"]
+
+
+@pytest.mark.parametrize("late", ["keep", "generous", "consistent"])
+@pytest.mark.parametrize("seed", seeds(10, slow=1000))
+def test_results_do_not_depend_on_how_rows_are_cut_into_blocks(late: str, seed: int) -> None:
+    draw = random.Random(f"{late} {seed}")
+    disorder, source = draw.choice(DISORDER), draw.choice(FROM)
+    grouped = draw.choice(["", " GROUP BY k"])
+    script = (
+        f"SET late = {late}; CREATE STREAM other (n INT, k INT, ts TIMESTAMP) TIMESTAMP BY ts;"
+        f"CREATE STREAM s (n INT, k INT, ts TIMESTAMP) TIMESTAMP BY ts {disorder};"
+        f"CREATE QUERY q AS SELECT count(*) AS c, sum(n) AS s, max(n) AS m, collect_list(n) AS l"
+        f"{', k' if grouped else ''} FROM {source} [{draw.choice(WINDOWS)}]{grouped}"
+    )
+    rows, now = [], 10
+    for n in range(40):
+        now += draw.choice([0, 0, 1, 1, 2])
+        back = draw.choice([0, 0, 1, 2, 3, 6])
+        rows.append({"n": n, "k": draw.randrange(2), "ts": (now - back) * SECOND + 100})
+    others = [{"n": 100, "k": 0, "ts": second * SECOND} for second in (12, 20, 50)]
+    answers = []
+    for sizes in ([1], [len(rows)], [2, 3, 7], [5, 1]):
+        engine = LocalEngine()
+        engine.sql(script)
+        engine.push("other", others)
+        left, blocks = list(rows), itertools.cycle(sizes)
+        while left:
+            size = next(blocks)
+            engine.push("s", left[:size])
+            left = left[size:]
+        engine.finish()
+        counts = engine.counts("s")
+        answers.append((sorted(engine.query("q").results().rows(), key=str), counts.late))
+    assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize(("late", "n"), [("generous", 3), ("consistent", 2)])
+def test_a_row_is_late_for_windows_that_an_earlier_row_of_its_block_has_closed(
+    late: str, n: int
+) -> None:
+    engine = LocalEngine()
+    engine.sql(f"SET late = {late}; {STREAM[:-1]} SLACK 1 SECOND")
+    query = engine.sql("SELECT count(*) AS n FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS]")
+    # Before the row at 4 the watermark is 6: of its windows, [-5, 5) is over and [0, 10) is open.
+    engine.push("s", [{"ts": second * SECOND} for second in (1, 7, 4)])
+    engine.finish()
+    found = [(start.second, n) for n, start, _ in query.results().rows()]
+    assert found == [(55, 1), (0, n), (5, 1)]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,7 @@ from penstock.kernel.graph import GraphNode
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.arcs import ArcOutput
+from penstock.kernel.progress.describe import grain_behind
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
 from penstock.kernel.rejected import Reason
@@ -114,6 +117,14 @@ class StreamInput:
             self._reject(Reason.MALFORMED, conformed.rejected)
         if ahead is not None:
             self._reject(Reason.AHEAD, ahead)
+        if parts.late.height and self.policy.lets_in:
+            cuts = self.generator.cuts(stamped, partial(grain_behind, self.node))
+            for start, stop in pairwise([0, *cuts, stamped.height]):
+                self._take_in_piece(self._judged(stamped.slice(start, stop - start)), now)
+        else:
+            self._take_in_piece(parts, now)
+
+    def _take_in_piece(self, parts: Split, now: int) -> None:
         self._let_in(parts)
         said = self.generator.after(parts.on_time, now, parts.dated)
         self._say(p for p in said if self.useful is None or p.on in self.useful)
@@ -263,7 +274,7 @@ class StreamInput:
         is_over = generator.state.ended
         if self.policy.lets_in and not is_over:
             tally.passed += late.height
-            return pl.concat([parts.on_time, late]), parts.dated
+            return parts.dated, parts.dated
         passes = self.policy is LatePolicy.KEEP and not is_over
         if passes and self._reads_all:
             tally.passed += late.height

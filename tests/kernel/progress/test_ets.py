@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.errors import CannotWindow
 from penstock.kernel.progress.ets import enabling_timestamp, period
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.progress.late import is_in_place
+from penstock.kernel.progress.late import bounds_by_place
 from penstock.model.ets import NO_ETS, ON_DEMAND, periodic
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
@@ -152,4 +152,4 @@ def test_rows_late_by_more_than_n_places_are_late_however_they_are_cut(
 
 
 def test_a_bound_from_outside_makes_rows_late_whatever_their_place() -> None:
-    assert is_in_place(pl.Series([5, 9]), bound=6, last=[], late=3).to_list() == [False, True]
+    assert bounds_by_place(pl.Series([5, 9]), bound=6, last=[], late=3).to_list() == [6, 6]

@@ -20,17 +20,27 @@ answered, up to a bound. A silent stream may get an enabling timestamp: see
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import and_, index
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
 from penstock.kernel.progress.ets import enabling_bounds
-from penstock.kernel.progress.late import Split, is_in_place, is_on_time, sort_out
+from penstock.kernel.progress.grain import Grain, rolled_all
+from penstock.kernel.progress.late import (
+    BoundRule,
+    Split,
+    bound_rule,
+    bounded,
+    bounds_by_place,
+    is_placed,
+    sort_out,
+)
 from penstock.kernel.progress.patterns import below, conformed
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where, from_json, to_json, where_of
@@ -112,16 +122,7 @@ class Generator:
             return Split(nothing, rows, nothing, rows)
         if self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
             return Split(rows, nothing, nothing, rows)
-        late, bound = self.stream.timing.rows_late, self.state.bound
-        if by_block or late is None:
-            own = partial(is_on_time, bound=bound, slack=None if by_block else self.slack)
-        else:
-            own = partial(is_in_place, bound=bound, last=self.state.last, late=late)
-        rules = {self._on: own}
-        for time in self.stream.further:
-            slack = None if by_block else time.slack
-            rules[time.column] = partial(is_on_time, bound=self._bound_of(time), slack=slack)
-        parts = sort_out(rows, rules)
+        parts = sort_out(rows, self._rules(by_block=by_block))
         patterns = self._patterns()
         if not patterns or not parts.on_time.height:
             return parts
@@ -130,6 +131,43 @@ class Generator:
             return parts
         late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
         return Split(parts.on_time.filter(~broken), late_rows, parts.timeless, parts.dated)
+
+    def _rules(self, *, by_block: bool) -> dict[str, BoundRule]:
+        """By column of time, the bound before each row, or before all of a block."""
+        late, bound = self.stream.timing.rows_late, self.state.bound
+        own = bound_rule(bound, None if by_block else self.slack)
+        if late is not None and not by_block:
+            own = partial(bounds_by_place, bound=bound, last=self.state.last, late=late)
+        further = {
+            time.column: bound_rule(self._bound_of(time), None if by_block else time.slack)
+            for time in self.stream.further
+        }
+        return {str(self._on): own, **further}
+
+    def cuts(self, rows: pl.DataFrame, grain: Callable[[str], Grain]) -> list[int]:
+        """The places before which to cut rows, so that windows can use each piece as it is.
+
+        A late row belongs to the windows that are open before it. So a piece begins with each late
+        row for which a window has closed since the last piece began; `grain` tells of each column
+        when windows close.
+        """
+        if self.state.ended or self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
+            return []
+        rules = self._rules(by_block=False)
+        placed = is_placed(rows, rules)
+        dated = rows if placed.all() else rows.filter(placed)
+        is_late = np.zeros(dated.height, dtype=bool)
+        closed_before = []
+        for on, (times, bound) in zip(rules, bounded(dated, rules), strict=True):
+            if not isinstance(bound, int):
+                is_late |= (times < bound).to_numpy()
+                closed_before.append(rolled_all(bound.to_numpy(), grain(on)))
+        late = np.flatnonzero(is_late)
+        is_cut = np.zeros(len(late), dtype=bool)
+        for closed in closed_before:
+            is_cut |= closed[late] != closed[np.concatenate([[0], late[:-1]])]
+        places: list[int] = np.flatnonzero(placed)[late[is_cut]].tolist()
+        return places
 
     def on_time_from(self) -> int:
         """Rows of later blocks from this time on are on time, whatever else they hold.

@@ -8,10 +8,16 @@ use it, to the last point of any of their grids.  Spec: window-queries 1.2, 1.4 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import reduce
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from penstock.model.monotone import Computed, Monotone, MonotoneStep, Passed
 from penstock.model.timestamps import BEGINNING, DAY, END, EVEN_UNITS
+
+T = TypeVar("T", int, npt.NDArray[np.int64])
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Grid:
         # Grids with the same points are equal.
         object.__setattr__(self, "origin", self.origin % self.step)
 
-    def floor(self, bound: int) -> int:
+    def floor(self, bound: T) -> T:
         return bound - (bound - self.origin) % self.step
 
 
@@ -111,3 +117,16 @@ def rolled(bound: int, grain: Grain) -> int:
     if grain is None or bound >= END or bound <= BEGINNING:
         return bound
     return max((grid.floor(bound) for grid in grain), default=BEGINNING)
+
+
+def rolled_all(bounds: npt.NDArray[np.int64], grain: Grain) -> npt.NDArray[np.int64]:
+    """The same for many bounds.
+
+    >>> rolled_all(np.array([BEGINNING, 99, 125]), frozenset([Grid(60), Grid(50)]))[1:].tolist()
+    [60, 120]
+    """
+    if grain is None:
+        return bounds
+    nothing = np.full(len(bounds), BEGINNING)
+    found = reduce(np.maximum, (grid.floor(bounds) for grid in grain), nothing)
+    return np.where(bounds <= BEGINNING, BEGINNING, found)

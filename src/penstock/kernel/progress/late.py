@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from operator import and_
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,10 @@ class LatePolicy(Enum):
     def lets_in(self) -> bool:
         """Whether late rows go on to the windows they are not too late for."""
         return self in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS)
+
+
+#: From the times of rows, in their order, to the bound before each of them, or before all.
+BoundRule: TypeAlias = Callable[[pl.Series], pl.Series | int]
 
 
 @dataclass(frozen=True)
@@ -67,14 +72,13 @@ def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
     >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list(), parts.timeless.height
     ([5, 9, 6], [4], 1)
     """
-    return sort_out(rows, {on: lambda times: is_on_time(times, bound, slack)})
+    return sort_out(rows, {on: bound_rule(bound, slack)})
 
 
-def sort_out(rows: pl.DataFrame, rules: Mapping[str, Callable[[pl.Series], pl.Series]]) -> Split:
+def sort_out(rows: pl.DataFrame, rules: Mapping[str, BoundRule]) -> Split:
     """Sort rows out by several columns of time: a row must not lie below any of their bounds.
 
-    A rule says of the times that have come, in their order, which are on time. A row that is late
-    by one column has come, and counts for the bounds on the others.
+    A row that is late by one column has come, and counts for the bounds on the others.
     """
     nothing = rows.clear()
     placed = is_placed(rows, rules)
@@ -82,11 +86,19 @@ def sort_out(rows: pl.DataFrame, rules: Mapping[str, Callable[[pl.Series], pl.Se
         dated, timeless = rows, nothing
     else:
         dated, timeless = rows.filter(placed), rows.filter(~placed)
-    kept = [rule(dated.get_column(on).cast(pl.Int64)) for on, rule in rules.items()]
-    on_time = reduce(and_, kept)
+    on_time = reduce(and_, (times >= bound for times, bound in bounded(dated, rules)))
     if on_time.all():
         return Split(dated, nothing, timeless, dated)
     return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated)
+
+
+def bounded(
+    dated: pl.DataFrame, rules: Mapping[str, BoundRule]
+) -> Iterable[tuple[pl.Series, pl.Series | int]]:
+    """The times in each column, and the bounds before them."""
+    for on, rule in rules.items():
+        times = dated.get_column(on).cast(pl.Int64)
+        yield times, rule(times)
 
 
 def is_placed(rows: pl.DataFrame, columns: Iterable[str]) -> pl.Series:
@@ -97,30 +109,32 @@ def is_placed(rows: pl.DataFrame, columns: Iterable[str]) -> pl.Series:
     return found
 
 
-def is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
-    """Whether each timestamp is no lower than all rows but the last `late` before it.
+def bound_rule(bound: int, slack: int | None) -> BoundRule:
+    """The rule of a bound that rows raise by their times less a slack; None: they do not."""
+    return lambda times: bound if slack is None else bounds_by_slack(times, bound, slack)
+
+
+def bounds_by_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
+    """The bound before each row, where a row must not lie below any but the last `late` before it.
 
     `last` are the timestamps of the last rows before these, at most `late` of them. A row that is
     late still takes its place: it has come.
 
-    >>> is_in_place(pl.Series([5, 9, 6, 4]), 0, last=[], late=2).to_list()
-    [True, True, True, False]
+    >>> bounds_by_place(pl.Series([5, 9, 6, 4]), 0, last=[], late=2).to_list()
+    [0, 0, 0, 5]
     """
     came = np.concatenate([np.asarray([bound, *last], dtype=np.int64), times.to_numpy()])
     newest = np.maximum.accumulate(came)
     places = np.arange(1 + len(last), len(came))
-    return pl.Series(times.to_numpy() >= newest[np.maximum(places - 1 - late, 0)])
+    return pl.Series(newest[np.maximum(places - 1 - late, 0)])
 
 
-def is_on_time(times: pl.Series, bound: int, slack: int | None) -> pl.Series:
-    """Whether each timestamp lies at or above the bound before it.
+def bounds_by_slack(times: pl.Series, bound: int, slack: int) -> pl.Series:
+    """The bound before each row: what holds before all of them, or the newest one less the slack.
 
-    >>> is_on_time(pl.Series([5, 9, 6, 4]), bound=5, slack=0).to_list()
-    [True, True, False, False]
+    >>> bounds_by_slack(pl.Series([5, 9, 6, 4]), bound=5, slack=1).to_list()
+    [5, 5, 8, 8]
     """
-    keeps: pl.Series = times >= bound
-    if slack is None:
-        return keeps
     # A late row is no newest one, so it need not be left out of the running maximum.
-    keeps &= times >= times.cum_max().shift(1, fill_value=BEGINNING) - slack
-    return keeps
+    newest = times.cum_max().shift(1, fill_value=BEGINNING)
+    return (newest - slack).clip(lower_bound=bound)
