@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +42,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
         epochs=None,
         catch_up=None,
     )
-    context = SimpleNamespace(master="local[2]")
+    context = SimpleNamespace(master="local[2]", pythonExec=sys.executable)
     monkeypatch.setattr(Engine, "session", SimpleNamespace(sparkContext=context))
     monkeypatch.setattr(Engine, "_frame_of", lambda self, stream: SimpleNamespace(columns=[]))
     monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, program, frames: pipeline)

@@ -137,4 +137,5 @@ def bounds_by_slack(times: pl.Series, bound: int, slack: int) -> pl.Series:
     """
     # A late row is no newest one, so it need not be left out of the running maximum.
     newest = times.cum_max().shift(1, fill_value=BEGINNING)
-    return (newest - slack).clip(lower_bound=bound)
+    bounds: pl.Series = (newest - slack).clip(lower_bound=bound)
+    return bounds
