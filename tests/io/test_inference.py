@@ -68,3 +68,36 @@ def test_a_damaged_file_is_named_where_columns_are_to_be_told_from_it(
     (tmp_path / f"1.{format}").write_bytes(b"v\xff\n")
     with pytest.raises(HostError, match=rf"cannot read `.*1\.{format}` as {format}"):
         LocalEngine().sql(f"CREATE STREAM s FROM {format} '{tmp_path}'")
+
+
+@pytest.mark.parametrize(
+    ("odd", "shown"),
+    [
+        ('"n/a"', '"n/a"'),
+        ("true", "true"),
+        ('{"a": 1}', r'\{"a": 1\}'),
+        ('[1, "x"]', r'\[1, "x"\]'),
+    ],
+)
+def test_a_row_of_json_that_differs_from_the_others_is_named(
+    tmp_path: Path, odd: str, shown: str
+) -> None:
+    rows = [f'{{"price": {price}, "k": "a"}}\n' for price in (1, 2.5, odd, 3)]
+    (tmp_path / "1.json").write_text("".join(rows))
+    engine = LocalEngine()
+    with pytest.raises(MalformedRow, match=f"`price` is .* in most rows, and {shown} in line 3 of"):
+        engine.sql(f"CREATE STREAM s FROM json '{tmp_path}'")
+    # The hint is a way out: only that row is malformed.
+    engine.sql(f"CREATE STREAM s (price DOUBLE, k STRING) FROM json '{tmp_path}'")
+    query = engine.sql("SELECT price FROM s")
+    engine.finish()
+    assert query.results()["price"].to_list() == [1, 2.5, 3]
+    assert engine.counts("s").malformed == 1
+
+
+def test_a_line_that_is_nested_too_deeply_does_not_stop_inference(tmp_path: Path) -> None:
+    deep = '{"k": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    (tmp_path / "1.json").write_text(f'{{"k": 1}}\n{deep}\n')
+    assert LocalEngine().sql(f"CREATE STREAM s FROM json '{tmp_path}'") == (
+        "stream `s` has the columns (k BIGINT)"
+    )

@@ -5,8 +5,9 @@
     json      the fields of the first objects of the first files, with their parts
 
 What a file's values say is BIGINT, DOUBLE, BOOLEAN, DATE or TIMESTAMP if all of them do, else
-STRING; nothing but NULLs is STRING, too. Later files are held to these columns like to any that are
-declared.
+STRING; nothing but NULLs is STRING, too. A column of JSON that holds, say, numbers and text has no
+type: the row that differs from most is named. Later files are held to these columns like to any that
+are declared.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -31,7 +33,7 @@ from penstock.io.unreadable import skips_unreadable
 from penstock.kernel.types import type_of_arrow
 from penstock.model.schema import Column
 from penstock.model.streams import Origin, Stream
-from penstock.model.types import ArrayType, StructType, Type, common_type
+from penstock.model.types import ArrayType, StructType, Type
 
 #: Rows that are looked at of a file of text, and files.
 ROWS, FILES = 1000, 3
@@ -101,12 +103,47 @@ def _columns(name: str, files: Sequence[Path], origin: Origin) -> tuple[Column, 
             if rows is None:
                 return ()
             return tuple(Column(each.name, of_texts(each.to_list())) for each in rows)
-    objects: list[dict[str, Any]] = []
+    found: list[tuple[str, dict[str, Any]]] = []
     for file in files:
         with reading(file, origin.format):
-            objects += _objects(file)
-    of = of_values(objects)
+            found += _objects(file)
+    objects = [value for _, value in found]
+    try:
+        of = of_values(objects)
+    except _MixedKinds:
+        raise _mixed(name, [place for place, _ in found], objects) from None
     return tuple(Column(*field) for field in of.fields) if isinstance(of, StructType) else ()
+
+
+class _MixedKinds(Exception):
+    """Values of JSON that no type has all of, such as a number and a text."""
+
+
+def _mixed(name: str, places: Sequence[str], objects: Sequence[dict[str, Any]]) -> MalformedRow:
+    """The error that names the first row that differs from most of them."""
+    keys = dict.fromkeys(key for row in objects for key in row)
+    key = next(key for key in keys if _are_mixed([row.get(key) for row in objects]))
+    rows = [(place, row[key]) for place, row in zip(places, objects, strict=True) if key in row]
+    # A row may be mixed in itself: a list of numbers and text.
+    types = [(None if _are_mixed([value]) else of_values([value]), value) for _, value in rows]
+    usual, _ = Counter(of for of, value in types if of and value is not None).most_common(1)[0]
+    like = next(value for of, value in types if of == usual)
+    place, odd = next(pair for pair in rows if _are_mixed([like, pair[1]]))
+    return MalformedRow(
+        name,
+        f"the columns of `{name}` are not known: `{key}` is {usual} in most rows, and "
+        f"{json.dumps(odd, ensure_ascii=False):.100} in {place}",
+        hint=f"declare them: CREATE STREAM {name} ({key} {usual}, …); rows that have something else "
+        "are then rejected as malformed, and counted",
+    )
+
+
+def _are_mixed(values: Sequence[Any]) -> bool:
+    try:
+        of_values(values)
+    except _MixedKinds:
+        return True
+    return False
 
 
 def _of_parquet(name: str, file: Path) -> tuple[Column, ...]:
@@ -123,15 +160,16 @@ def _of_parquet(name: str, file: Path) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _objects(file: Path) -> Iterable[dict[str, Any]]:
+def _objects(file: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    """The first objects of a file, with their places."""
     with pa.input_stream(file) as data, io.BufferedReader(data) as lines:
-        for line in islice(filter(bytes.strip, lines), ROWS):
+        for number, line in enumerate(islice(lines, ROWS), 1):
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):
                 continue  # it will be malformed when it is read
             if isinstance(value, dict):
-                yield value
+                yield f"line {number} of `{file}`", value
 
 
 def of_texts(texts: Iterable[str | None]) -> Type:
@@ -146,7 +184,7 @@ def of_texts(texts: Iterable[str | None]) -> Type:
 
 
 def of_values(values: Sequence[Any]) -> Type:
-    """The type of values of JSON.
+    """The type of values of JSON; raises _MixedKinds if there is none.
 
     >>> of_values([{"a": 1}, {"a": 2.5, "b": ["x", None]}])
     <STRUCT<a: DOUBLE, b: ARRAY<STRING>>>
@@ -162,11 +200,13 @@ def of_values(values: Sequence[Any]) -> Type:
     if kinds == {str}:
         found = of_texts(known)
         return found if found in (Type.DATE, Type.TIMESTAMP) else Type.STRING
-    scalars = {bool: Type.BOOLEAN, int: Type.BIGINT, float: Type.DOUBLE}
-    of: Type | None = Type.NULL
-    for kind in kinds:
-        of = None if of is None else common_type(of, scalars.get(kind, Type.STRING))
-    return Type.STRING if of in (None, Type.NULL) else of or Type.STRING
+    if not kinds:
+        return Type.STRING
+    if kinds == {bool}:
+        return Type.BOOLEAN
+    if not kinds <= {int, float}:
+        raise _MixedKinds
+    return Type.DOUBLE if float in kinds else Type.BIGINT
 
 
 def shown(columns: Iterable[Column]) -> str:
