@@ -83,9 +83,9 @@ def test_a_long_run_says_how_far_it_is_in_lines_of_text_or_json(
 
 
 def test_everything_is_there_as_json(script: Path) -> None:
-    code, said = call("run", "--local", "--json", str(script))
-    assert code == 0
-    found = json.loads(said)
+    result = CliRunner().invoke(app, ["run", "--local", "--json", str(script)])
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
     [row] = found["queries"]["sums"]["results"]
     assert (row["k"], row["total"]) == ("a", 4)
     text = '{"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}'
@@ -145,6 +145,21 @@ def test_the_suggested_slack_keeps_every_row(script: Path) -> None:
     code, said = call("run", "--local", str(script))
     assert code == 0
     assert "s: 3 rows in, rejected: 1 malformed\n" in said
+
+
+def test_late_rows_are_warned_of_while_it_runs_and_fail_a_strict_run(script: Path) -> None:
+    warning = (
+        "1 of 3 rows of stream `s` is late and was rejected: "
+        "SLACK 30 SECONDS would have accepted all\n"
+    )
+    result = CliRunner().invoke(app, ["run", "--local", str(script)])
+    assert (result.exit_code, result.stderr) == (0, warning)
+    result = CliRunner().invoke(app, ["run", "--local", "--strict", str(script)])
+    assert result.exit_code == 1
+    assert "sums: 1 row\n" in result.stdout  # the results are there
+    assert warning in result.stderr and "leave out --strict" in result.stderr
+    script.write_text(script.read_text().replace("SLACK 5 SECONDS", "SLACK 30 SECONDS"))
+    assert call("run", "--local", "--strict", str(script))[0] == 0
 
 
 def test_late_rows_that_pass_are_counted_among_those_that_went_in(script: Path) -> None:
@@ -377,8 +392,9 @@ def test_what_a_file_reads_is_known_before_anything_starts() -> None:
 def test_all_that_a_file_asks_to_see_is_shown_and_is_among_the_json(script: Path) -> None:
     asked = ";ALTER QUERY sums SET (aggregation = wid); SHOW QUERIES; DESCRIBE sums; EXPLAIN sums"
     script.write_text(script.read_text() + asked)
-    code, said = call("run", "--local", str(script))
-    assert code == 0
+    result = CliRunner().invoke(app, ["run", "--local", str(script)])
+    said = result.stdout
+    assert result.exit_code == 0
     assert said.startswith(
         "query  state    streams  into  rows\nsums   running  s        -        0"
     )

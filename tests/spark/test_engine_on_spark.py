@@ -89,7 +89,9 @@ def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, tmp_path:
         changed.start()
 
 
-def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Path) -> None:
+def test_late_rows_are_counted_and_kept_aside(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     moments = {"a": [0, 100], "b": [50, 98, 200], "c": [150, 300]}
@@ -113,6 +115,10 @@ def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Pat
     engine.finish()
     counts = engine.counts("s")
     assert (counts.rows, counts.late) == (5, 2)
+    words = (
+        "1 of 5 rows of stream `s` is late and was rejected: SLACK 1 MINUTE would have accepted all"
+    )
+    assert words in caplog.messages
     assert counts.late_by_pipeline == {query.name: 2, other.name: 2}
     late = [v for each in engine.rejected_rows if each.reason == "late" for v in each.rows["v"]]
     assert sorted(late) == [50, 50, 150, 150]

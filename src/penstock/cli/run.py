@@ -82,6 +82,9 @@ def run(
         list[str] | None,
         typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail (exit code 1) if rows were late and rejected.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also log what is no warning.")
@@ -142,6 +145,25 @@ def run(
         show(engine)
     if not local and master is None:
         archive_classes_in_background()
+    if strict:
+        check_no_late_rows(engine)
+
+
+def check_no_late_rows(engine: LocalEngine | Engine) -> None:
+    """Raise if rows were late in this run, and so are in no result."""
+    from penstock.errors import LateRow
+    from penstock.model.slack import late_rows_in_words
+
+    streams = engine.status().streams
+    for entry in engine.catalog.streams:
+        counts = streams[entry.name].counts
+        if late := counts.late - counts.passed:
+            rows, by_slack = counts.rows + late, counts.late_by_slack
+            raise LateRow(
+                entry.name,
+                late_rows_in_words(entry.stream, rows, late, by_slack),
+                hint="the results are there, without these rows; leave out --strict to accept that",
+            )
 
 
 def carry_out(engine: LocalEngine | Engine, text: str) -> list[str]:

@@ -5,9 +5,9 @@
     json      the fields of the first objects of the first files, with their parts
 
 What a file's values say is BIGINT, DOUBLE, BOOLEAN, DATE or TIMESTAMP if all of them do, else
-STRING; nothing but NULLs is STRING, too. A column of JSON that holds, say, numbers and text has no
-type: the row that differs from most is named. Later files are held to these columns like to any that
-are declared.
+STRING; nothing but NULLs is STRING, too. A column of JSON that holds, say, numbers and text has
+no type: the row that differs from most is named. Later files are held to these columns like to any
+that are declared.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def _mixed(name: str, places: Sequence[str], objects: Sequence[dict[str, Any]]) 
         name,
         f"the columns of `{name}` are not known: `{key}` is {usual} in most rows, and "
         f"{json.dumps(odd, ensure_ascii=False):.100} in {place}",
-        hint=f"declare them: CREATE STREAM {name} ({key} {usual}, …); rows that have something else "
-        "are then rejected as malformed, and counted",
+        hint=f"declare them: CREATE STREAM {name} ({key} {usual}, …); rows with something else are "
+        "then rejected as malformed, and counted",
     )
 
 

@@ -64,6 +64,7 @@ from penstock.runtime.base_engine import PATIENCE, BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.late_warnings import LateWarnings
 from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rechoosing import Rechoosing
@@ -110,6 +111,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._span, self._had_rows = 0, False
         self._stopped = False
         self._late: dict[str, LocalSink] = {}
+        self._late_warnings = LateWarnings()
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
         #: By stream, the files that are skipped, and why.
@@ -138,6 +140,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
             self._host.reject(name, list(rejected))
             self._host.push(name, rows)
             self._host.run()
+        of = self._host.inputs[name]
+        self._late_warnings.look(of.stream, of.tally)
         self._run()
 
     def _punctuate(self, stream: str, bound: int, where: Where) -> None:
@@ -542,6 +546,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._reading.pop(name, None)
         self._unreadable.pop(name, None)
         self._rejected.forget(name)
+        self._late_warnings.forget(name)
         late = self._late.pop(name, None)
         if late is not None:
             late.close()

@@ -8,12 +8,15 @@ one and on time in another. Each counts what it has rejected, and of all of them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.rejected import Reason, Rejected
 from penstock.kernel.state import State
 
@@ -47,12 +50,15 @@ class StreamCounts(Total):
 
     `rows` went in. Of the `late` ones those that `passed` went in as well: no query that reads them
     has windows. `closed` ones are late only because a run that ended before has closed their
-    windows. `lateness` is how far the latest row lay behind the newest before it.
+    windows. `lateness` is how far the latest row lay behind the newest before it, and
+    `late_by_slack` counts late rows by the least of the steps of slack that would have accepted
+    them (`model/slack.py`).
     """
 
     closed: int = 0
     ahead: int = 0
     lateness: int = 0
+    late_by_slack: Sequence[int] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)  # malformed ones, by what is wrong
     samples: list[dict[str, str]] = field(default_factory=list)  # the first malformed ones
     #: late rows that did not go in, by the queries that lack them
@@ -65,7 +71,9 @@ class StreamCounts(Total):
         return self.late - self.passed + self.malformed + self.ahead
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        facts = asdict(self)
+        del facts["late_by_slack"]  # which says nothing without its steps
+        return facts
 
 
 @dataclass
@@ -79,6 +87,7 @@ class Tally(State):
     malformed: int = 0
     ahead: int = 0
     lateness: int = 0  # of the latest row
+    late_by_slack: list[int] = field(default_factory=list)  # by the first step that accepts them
     reasons: dict[str, int] = field(default_factory=dict)
     samples: list[dict[str, str]] = field(default_factory=list)
 
@@ -87,7 +96,14 @@ class Tally(State):
         for name in ("read", "late", "closed", "passed", "malformed", "ahead"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.lateness = max(self.lateness, other.lateness)
+        pairs = zip_longest(self.late_by_slack, other.late_by_slack, fillvalue=0)
+        self.late_by_slack = list(map(sum, pairs))
         self._note(Rejected(Counter(other.reasons), other.samples))
+
+    def note_lateness(self, lateness: Ids, steps: Sequence[int]) -> None:
+        """Count late rows by the least step that is no shorter than they are late."""
+        counted = np.bincount(np.searchsorted(np.asarray(steps), lateness)).tolist()
+        self.add(Tally(late_by_slack=counted))
 
     def reject(self, reason: Reason, rows: pl.DataFrame) -> None:
         """Count rows that did not go in; malformed ones are text with a column `reason`."""
@@ -135,6 +151,7 @@ def counts_of(
         closed=max(tally.closed for tally in each),
         ahead=max(tally.ahead for tally in each),
         lateness=max(tally.lateness for tally in each),
+        late_by_slack=max((tally.late_by_slack for tally in each), key=sum),
         reasons=dict(seen.reasons),
         samples=list(seen.samples),
         late_by_pipeline={name: tally.late + tally.closed for name, tally in tallies.items()},

@@ -43,6 +43,7 @@ from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
 from penstock.kernel.rejected import Reason
 from penstock.model.punctuation import Punctuation, Where
+from penstock.model.slack import slack_steps
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 from penstock.runtime.arrivals import Arrivals
@@ -269,8 +270,8 @@ class StreamInput:
     def _with_late(self, parts: Split) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Count late rows; gives what goes in where there are windows, and where there are none."""
         tally, late, generator = self.tally, parts.late, self.generator
-        lateness = generator.lateness(parts.dated, by_block=self._by_batch)
-        tally.lateness = max(tally.lateness, lateness)
+        lateness = generator.lateness(parts, by_block=self._by_batch)
+        tally.lateness = max(tally.lateness, int(lateness.max()))
         is_over = generator.state.ended
         if self.policy.lets_in and not is_over:
             tally.passed += late.height
@@ -280,6 +281,9 @@ class StreamInput:
             tally.passed += late.height
             return parts.on_time, parts.dated
         is_closed = generator.is_closed(late)
+        # No slack would have accepted a row that is late by punctuation.
+        is_by_slack = ~is_closed.to_numpy() & (lateness > (self.stream.slack or 0))
+        tally.note_lateness(lateness[is_by_slack], slack_steps(self.stream))
         closed, late = late.filter(is_closed), late.filter(~is_closed)
         for reason, rows in ((Reason.LATE, late), (Reason.CLOSED, closed)):
             if rows.height:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.counted import counted
-from penstock.model.slack import lateness_in_words, suggested_slack
+from penstock.model.slack import lateness_in_words, slack_offers, suggested_slack
 from penstock.model.timestamps import bound_as_json
 from penstock.printable import printable_cell
 
@@ -94,6 +94,10 @@ def show_stream(stream: Stream, counts: StreamCounts) -> None:
     print(f", rejected: {', '.join(aside)}" if aside else "")
     if counts.late and counts.lateness:
         print(f"  late {lateness_in_words(stream, counts.lateness)}")
+        came = counts.rows + counts.late - counts.passed
+        rejected = counts.late - counts.passed - counts.closed
+        for offer in slack_offers(stream, came, rejected, counts.late_by_slack)[:-1]:
+            print(f"  {offer}")
     if counts.closed:
         print(closed_note(counts.closed))
     for reason, n in reasons_of(counts).items():

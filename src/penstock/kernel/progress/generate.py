@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.progress.ets import enabling_bounds
 from penstock.kernel.progress.grain import Grain, rolled_all
 from penstock.kernel.progress.late import (
@@ -117,20 +118,17 @@ class Generator:
 
         A row may be late because of one in front of it; `by_block`, only because of earlier blocks.
         """
-        nothing = rows.clear()
-        if self.state.ended:
-            return Split(nothing, rows, nothing, rows)
-        if self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
-            return Split(rows, nothing, nothing, rows)
+        nothing, ended = rows.clear(), self.state.ended
+        if ended or self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
+            on_time, late = (nothing, rows) if ended else (rows, nothing)
+            return Split(on_time, late, nothing, rows, pl.repeat(ended, rows.height, eager=True))
         parts = sort_out(rows, self._rules(by_block=by_block))
         patterns = self._patterns()
         if not patterns or not parts.on_time.height:
             return parts
-        broken = below(parts.on_time, self._on, patterns)
-        if not broken.any():
-            return parts
-        late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
-        return Split(parts.on_time.filter(~broken), late_rows, parts.timeless, parts.dated)
+        dated = parts.dated
+        is_late = parts.is_late | below(dated, self._on, patterns)
+        return Split(dated.filter(~is_late), dated.filter(is_late), parts.timeless, dated, is_late)
 
     def _rules(self, *, by_block: bool) -> dict[str, BoundRule]:
         """By column of time, the bound before each row, or before all of a block."""
@@ -190,20 +188,20 @@ class Generator:
             hint="declare more SLACK, or SET late = keep; no row of this batch was processed",
         )
 
-    def lateness(self, dated: pl.DataFrame, *, by_block: bool = False) -> int:
-        """How far the latest of these rows, which are not taken in yet, lies behind the newest.
+    def lateness(self, parts: Split, *, by_block: bool = False) -> Ids:
+        """How far each late row, which is not taken in yet, lies behind the newest row before it.
 
         `by_block`: behind those of earlier blocks only.
         """
-        if self._on is None or self.state.ended or not dated.height:
-            return 0
-        times = dated.get_column(self._on)
-        if by_block:
-            found = self.state.newest - int(times.min())  # type: ignore[arg-type]
-        else:
-            newest = times.cum_max().shift(1, fill_value=BEGINNING).clip(self.state.newest)
-            found = int((newest - times).max())
-        return max(found, 0)
+        if self._on is None or self.state.ended or not parts.late.height:
+            return np.zeros(parts.late.height, dtype=np.int64)
+        times, newest = parts.dated.get_column(self._on).to_numpy(), self.state.newest
+        before = np.full(len(times), newest)
+        if not by_block:
+            before[1:] = np.maximum.accumulate(np.maximum(times[:-1], newest))
+        is_late = parts.is_late.to_numpy()
+        lateness: Ids = np.maximum(before[is_late] - times[is_late], 0)
+        return lateness
 
     def _patterns(self) -> list[tuple[Where, int]]:
         """Bounds on some rows only that say more than the one on all."""

@@ -50,6 +50,7 @@ class Split:
     late: pl.DataFrame
     timeless: pl.DataFrame
     dated: pl.DataFrame  # on time or late
+    is_late: pl.Series  # which of these are late
 
 
 def is_ahead(times: pl.Series, now: int, limit: int) -> pl.Series:
@@ -88,8 +89,8 @@ def sort_out(rows: pl.DataFrame, rules: Mapping[str, BoundRule]) -> Split:
         dated, timeless = rows.filter(placed), rows.filter(~placed)
     on_time = reduce(and_, (times >= bound for times, bound in bounded(dated, rules)))
     if on_time.all():
-        return Split(dated, nothing, timeless, dated)
-    return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated)
+        return Split(dated, nothing, timeless, dated, ~on_time)
+    return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated, ~on_time)
 
 
 def bounded(

@@ -319,10 +319,13 @@ class BatchDelivery:
     def count(self, report: BatchReport) -> None:
         """Count what became known of a batch; before it is committed, so that it counts once."""
         counts = {}
-        for stream in (each.name for each in self._streams):
-            tally = report.tallies.get(stream, Tally())
-            self._engine._tallies_of(stream).of(self._pipeline, self.totals)[report.batch] = tally
-            counts[stream_counts(stream)] = tally.for_totals()
+        for stream in self._streams:
+            tally = report.tallies.get(stream.name, Tally())
+            tallies = self._engine._tallies_of(stream.name)
+            tallies.of(self._pipeline, self.totals)[report.batch] = tally
+            counts[stream_counts(stream.name)] = tally.for_totals()
+            if tally.late:
+                tallies.warn(stream, self._pipeline)
         for name, each in self._recipients.of(report.batch).items():
             counts[query_rows(name)] = {"rows": each.query.rows_of(report.batch)}
         self.totals.note(report.batch, counts)

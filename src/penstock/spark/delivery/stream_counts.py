@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.model.streams import Stream
 from penstock.runtime.counts import StreamCounts, Tally, counts_of
+from penstock.runtime.late_warnings import LateWarnings
 from penstock.spark.delivery.batch_counts import ByBatch, tallies_by_batch
 from penstock.spark.delivery.totals import Totals, stream_counts
 
@@ -12,6 +14,7 @@ class StreamTallies:
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
+        self._warnings = LateWarnings()
         self._counted: dict[str, tuple[ByBatch[Tally], Totals]] = {}
 
     def of(self, pipeline: str, totals: Totals) -> ByBatch[Tally]:
@@ -19,6 +22,11 @@ class StreamTallies:
         known, _ = self._counted.get(pipeline, (tallies_by_batch(), totals))
         self._counted[pipeline] = (known, totals)
         return known
+
+    def warn(self, stream: Stream, pipeline: str) -> None:
+        """Warn if rows that a pipeline has counted are late."""
+        tallies, _ = self._counted[pipeline]
+        self._warnings.look(stream, tallies.total)
 
     def forget(self, pipeline: str) -> None:
         """Drop what a pipeline has counted: it starts again from the beginning."""
