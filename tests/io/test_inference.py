@@ -101,3 +101,18 @@ def test_a_line_that_is_nested_too_deeply_does_not_stop_inference(tmp_path: Path
     assert LocalEngine().sql(f"CREATE STREAM s FROM json '{tmp_path}'") == (
         "stream `s` has the columns (k BIGINT)"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (['[1, "x"]'], r"`v` is STRING in most rows, and \[1, \"x\"\] in line 1"),
+        (['{"a": 1}', '{"a": 2}', '{"b": 1}', '{"b": "x"}'], r'and \{"b": "x"\} in line 4'),
+    ],
+)
+def test_rows_that_are_mixed_among_themselves_are_named(
+    tmp_path: Path, values: list[str], words: str
+) -> None:
+    (tmp_path / "1.json").write_text("".join(f'{{"v": {value}}}\n' for value in values))
+    with pytest.raises(MalformedRow, match=words):
+        LocalEngine().sql(f"CREATE STREAM s FROM json '{tmp_path}'")

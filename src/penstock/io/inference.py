@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -124,11 +125,14 @@ def _mixed(name: str, places: Sequence[str], objects: Sequence[dict[str, Any]]) 
     keys = dict.fromkeys(key for row in objects for key in row)
     key = next(key for key in keys if _are_mixed([row.get(key) for row in objects]))
     rows = [(place, row[key]) for place, row in zip(places, objects, strict=True) if key in row]
-    # A row may be mixed in itself: a list of numbers and text.
-    types = [(None if _are_mixed([value]) else of_values([value]), value) for _, value in rows]
-    usual, _ = Counter(of for of, value in types if of and value is not None).most_common(1)[0]
-    like = next(value for of, value in types if of == usual)
-    place, odd = next(pair for pair in rows if _are_mixed([like, pair[1]]))
+    # Rows of the most frequent type first; one may be mixed in itself: a list of numbers and text.
+    types = [None if _are_mixed([value]) else of_values([value]) for _, value in rows]
+    often = Counter(types)
+    order = sorted(range(len(rows)), key=lambda n: -often[types[n]] if types[n] else 0)
+    values = [rows[n][1] for n in order]
+    first = bisect_left(range(len(values)), True, key=lambda n: _are_mixed(values[: n + 1]))
+    place, odd = rows[order[first]]
+    usual = of_values(values[:first])
     return MalformedRow(
         name,
         f"the columns of `{name}` are not known: `{key}` is {usual} in most rows, and "
