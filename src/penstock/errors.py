@@ -124,13 +124,22 @@ def _around(first: int, width: int, length: int) -> tuple[int, int]:
 
 
 class QueryError(PenstockError):
-    """The query cannot run as written; the caller can fix it."""
+    """The query cannot run as written; the caller can fix it.
+
+    `instead` are queries that could be written; the hint gets the first that is accepted.
+    """
 
     def __init__(
-        self, message: str, *, position: Position | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        position: Position | None = None,
+        hint: str | None = None,
+        instead: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message, hint=hint)
         self.position = position
+        self.instead = instead
 
     def place(self) -> str | None:
         return self.position.underlined() if self.position else None

@@ -44,6 +44,9 @@ class Names(Protocol):
         """What the host can compute beside the kernel; None: nothing."""
 
 
+_NOWHERE = Span(0, 0)
+
+
 @dataclass(frozen=True)
 class Context:
     """The surroundings of a query that is being bound."""
@@ -53,6 +56,7 @@ class Context:
     subquery: Callable[[exp.Expr, Context], Node]  # binds a query inside this one
     defining: str | None = None  # the view or query whose body this is
     local: Mapping[str, Node] = field(default_factory=dict)  # names from WITH, in lower case
+    query: Span = _NOWHERE  # where in the text the whole query stands
     reads: set[str] = field(default_factory=set)  # what was looked up, in lower case
 
     def with_local(self, name: str, node: Node) -> Context:

@@ -25,6 +25,7 @@ from penstock.sql.bind.context import Context, Names
 from penstock.sql.bind.expression import mark_aggregates
 from penstock.sql.bind.from_ import flat
 from penstock.sql.bind.order import ordered
+from penstock.sql.bind.rewrite.accepted import told_what_to_write
 from penstock.sql.bind.select import bind_select
 from penstock.sql.bind.spark_call import told_in_the_end
 from penstock.sql.bind.window.emit import emitting
@@ -47,9 +48,10 @@ def bind_query(query: ParsedQuery, names: Names) -> Node:
 
 def bind(query: ParsedQuery, names: Names, defining: str | None = None) -> BoundQuery:
     """The plan of a query that becomes the view or query `defining`."""
-    context = Context(query.text, names, _bind_tree, defining)
+    context = Context(query.text, names, _bind_tree, defining, query=query.span)
     mark_aggregates(query.ast, names)
-    with context.located(query.span), told_in_the_end():
+    again = told_what_to_write(lambda instead: bind_query(instead, names))
+    with again, context.located(query.span), told_in_the_end():
         plan = _bind_tree(query.ast, context)
         if query.emit is not None:
             with context.located(query.emit.span):

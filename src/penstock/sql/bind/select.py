@@ -16,20 +16,37 @@ from penstock.sql.bind.join.join import Step, bind_joins
 from penstock.sql.bind.join.sequence import bind_sequence, sequence_of
 from penstock.sql.bind.join.table_join import only_stream
 from penstock.sql.bind.output_names import Item, select_items
+from penstock.sql.bind.rewrite.distinct import refuse_distinct
+from penstock.sql.bind.rewrite.group_windows import refuse_group_windows
+from penstock.sql.bind.rewrite.latest_row import refuse_as_of
+from penstock.sql.bind.rewrite.row_functions import refuse_row_functions
+from penstock.sql.bind.rewrite.semi_join import refuse_subqueries
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.window.find import aggregate_calls
 from penstock.sql.parse.syntax import ExplodeClause
 
+#: What other systems have, with the query to write instead.
+_REFUSED = (
+    refuse_as_of,
+    refuse_subqueries,
+    refuse_row_functions,
+    refuse_group_windows,
+    refuse_distinct,
+)
+
 
 def bind_select(select: exp.Select, context: Context) -> Node:
     """The plan of a SELECT."""
+    if select.expressions and select.args.get("from_"):
+        for refuse in _REFUSED:
+            refuse(select, context)
     context.only(
         select, "expressions", "from_", "joins", "where", "group", "having", "with_", "order"
     )
     if not select.expressions or not select.args.get("from_"):
         raise SyntaxFault(
             "SELECT needs columns and a stream to take them from",
-            hint="write SELECT * FROM stream",
+            hint="write SELECT … FROM stream",
         )
     relation, joined = select.args["from_"].this, select.args.get("joins") or []
     where = select.args.get("where")

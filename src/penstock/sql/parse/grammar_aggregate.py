@@ -20,13 +20,13 @@ from penstock.model.schema import Column
 from penstock.model.sql_aggregates import LocalTable
 from penstock.model.types import Type
 from penstock.sql.bind.types import bind_type
-from penstock.sql.parse.grammar_look import LookParser
+from penstock.sql.parse.grammar_foreign import ForeignParser
 from penstock.sql.parse.statements import SECTIONS, CreateAggregate, ParsedChange
 
 _CHANGES = ("INSERT INTO", "UPDATE", "DELETE FROM")
 
 
-class AggregateParser(LookParser):
+class AggregateParser(ForeignParser):
     """Reads aggregates that are written in SQL."""
 
     def create_aggregate(self, start: Token, replace: bool) -> CreateAggregate:

@@ -65,6 +65,7 @@ class ExpressionParser(SparkParser):
     """Expressions in Spark's vocabulary; notes places that sqlglot does not."""
 
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
+    FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         **_some(SparkParser.FUNCTION_PARSERS, "CAST", "TRY_CAST", "EXTRACT"),
         **TEXT_FUNCTIONS,
@@ -175,7 +176,11 @@ class ExpressionParser(SparkParser):
             self.refuse(f"expected `)`, not {self.found()}")
         if isinstance(this, exp.Anonymous):
             this.meta["end"] = self._prev.end
-        return super()._parse_window(this, alias)
+        start = None if this is None else span_of(this)
+        found = super()._parse_window(this, alias)
+        if isinstance(found, exp.Window) and start is not None:
+            cover(found, start.to(Span(self._prev.start, self._prev.end + 1)))
+        return found
 
     def _parse_interval(self, *others: Any, **more: Any) -> exp.Add | exp.Interval | None:
         start = self._curr

@@ -32,6 +32,7 @@ from penstock.sql.parse.syntax import (
     Attribute,
     ExplodeClause,
     Relation,
+    Span,
     StreamJoin,
     StreamUnion,
     WindowClause,
@@ -190,14 +191,24 @@ class FromParser(ExplodeParser):
     def _name_and_window(self, relation: Relation) -> None:
         """`[window] [AS] name [window]`, all optional."""
         clause: WindowClause | None = None
+        relation.set("as_of", self._as_of())
         if self._match(TokenType.L_BRACKET, advance=False):
             clause = self.window_clause()
         relation.set("alias", self._relation_name())
+        relation.set("as_of", relation.args.get("as_of") or self._as_of())
         if self._match(TokenType.L_BRACKET, advance=False):
             if clause is not None:
                 self.refuse("a second window for the same input")
             clause = self.window_clause()
         relation.set("clause", clause)
+
+    def _as_of(self) -> Span | None:
+        """`FOR SYSTEM_TIME AS OF time`, which is read to say what to write instead."""
+        start = self._curr
+        if not self._match_text_seq("FOR", "SYSTEM_TIME", "AS", "OF"):
+            return None
+        self._parse_bitwise()
+        return self.span_since(start)
 
     def _at_emit(self) -> bool:
         """Whether EMIT follows, and not an input that is called so."""
@@ -316,24 +327,25 @@ class FromParser(ExplodeParser):
         if self._at_lateral_view():
             return self.lateral_view()
         index = self._index
-        kind = JoinKind.INNER
+        kind, asof = JoinKind.INNER, None
         is_comma = self._match(TokenType.COMMA)
         if not is_comma:
             words = [token.text.upper() for token in self._parse_join_parts() if token]
             if not self._match(TokenType.JOIN):
                 self._retreat(index)
                 return None
-            spelled = " ".join(words)
+            spelled = " ".join(word for word in words if word != "ASOF")
             if spelled not in _JOIN_KINDS:
                 self.refuse(
-                    f"{spelled} JOIN is not part of this dialect",
+                    f"{' '.join(words)} JOIN is not part of this dialect",
                     self.span_since(start),
                     hint="there are: [INNER], LEFT, RIGHT, FULL, SEMI and ANTI JOIN … ON …",
                 )
             kind = _JOIN_KINDS[spelled]
+            asof = self.span_since(start) if "ASOF" in words else None
         if self._at_exploding():
             return self.exploding_join(kind, start)
-        join = StreamJoin(this=self.relation(), kind=kind, within=self._within())
+        join = StreamJoin(this=self.relation(), kind=kind, asof=asof, within=self._within())
         if not is_comma and self._match(TokenType.ON):
             condition = self._parse_disjunction()
             if condition is None:

@@ -105,6 +105,8 @@ class StatementParser(AggregateParser):
             "DESCRIBE": self.describe,
             "DESC": self.describe,
         }
+        if self._match_text_seq("INSERT"):
+            self.insert(start)
         for word, read in readers.items():
             if self._match_text_seq(word):
                 return read(start)
@@ -146,6 +148,7 @@ class StatementParser(AggregateParser):
         if self._match_text_seq("STREAM"):
             return self.create_stream(start, replace)
         if self._match_text_seq("TABLE"):
+            self.refuse_foreign_table(start)
             return self.create_table(start, replace)
         if self._match_text_seq("VIEW"):
             name = self.word("a name for the view")

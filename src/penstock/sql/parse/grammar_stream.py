@@ -162,7 +162,7 @@ class StreamParser(FromParser):
         if self._curr:
             self._unexpected(
                 self._curr,
-                "a table is read once and has no time: CREATE TABLE name (columns) "
+                "a table is read once and has no time: CREATE TABLE name (column TYPE, …) "
                 "FROM format 'path'",
             )
         with located(self.sql, self.span_since(start)):

@@ -147,6 +147,7 @@ class Relation(exp.Expression):
         "alias": False,
         "clause": False,
         "partition": False,
+        "as_of": False,  # Span of FOR SYSTEM_TIME AS OF …
     }
 
 
@@ -214,6 +215,7 @@ class StreamJoin(exp.Join):
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "kind": True,  # JoinKind
+        "asof": False,  # Span of ASOF JOIN
         "on": False,
         "within": False,  # AnyLength
     }

@@ -30,6 +30,7 @@ from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.output_names import Item
+from penstock.sql.bind.rewrite.distinct import once_per_window
 from penstock.sql.bind.scope import Field, Scope, telling_its_end, unique
 from penstock.sql.bind.window.find import aggregate_calls, find_window
 from penstock.sql.bind.window.function import is_session_call, is_window_call
@@ -59,7 +60,8 @@ def bind_aggregation(
         raise NotExecutable(
             "GROUP BY without an aggregate cannot be run in this release",
             position=context.position(select.args["group"]),
-            hint="add an aggregate, such as count(*)",
+            hint="add an aggregate, such as count(*), in a window",
+            instead=once_per_window(select, context),
         )
     if input_ is not None and input_.window is not None:
         _check_grouped_by_window(input_.window, groups, input_, context)
