@@ -6,6 +6,7 @@ no row is late on either host.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ import pytest
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
-from penstock.errors import HostError, NotExecutable
+from penstock.errors import HostError, NotExecutable, UnknownName
 from penstock.local.engine import LocalEngine
 from penstock.spark import faults
 from penstock.spark.catching_up import slices
@@ -336,3 +337,66 @@ def test_a_restart_finds_the_program_as_it_was_left_or_follows_another(
     local.finish()
     assert same(results_in(tmp_path / "counts"), counts.results())
     assert same(results_in(tmp_path / "pairs"), pairs.results())
+
+
+def test_a_statement_is_acknowledged_while_a_batch_runs(both: Both, tmp_path: Path) -> None:
+    """It says when it takes effect, and does; meanwhile another one may take it back."""
+    place = faults.folder()
+    assert place is not None
+    both.sql(f"CREATE QUERY counts AS {COUNTS}; CREATE QUERY goes AS {SUMS}")
+    both.start()
+    both.send(20)
+    [running] = both.there._running
+    faults.arm(place, "deliver.computed", "hold")
+    try:
+        send(tmp_path, 20, 40)
+        while not faults.hits(place):
+            time.sleep(0.01)
+        batch = running.batches.last_over + 2
+        takes_effect = f"takes effect with micro-batch {batch}, when the one that runs is over"
+        sums = both.there.sql(f"CREATE QUERY sums AS {SUMS}")
+        assert sums.status.message == takes_effect
+        assert takes_effect in both.there.explain("sums", sums.plan)
+        assert both.there.sql("DROP QUERY goes") == takes_effect
+        assert both.there.sql(f"CREATE QUERY never AS {SUMS}").name == "never"
+        assert both.there.sql("DROP QUERY never") == takes_effect
+        with pytest.raises(UnknownName):
+            both.there.sql("CREATE QUERY wrong AS SELECT nothing FROM a")
+    finally:
+        faults.disarm(place)
+    both.there.process_available()
+    assert not running.coming and not running.pipeline.epochs._unlogged
+    assert "runs from batch" in both.there.explain("sums", sums.plan)
+    both.here.push("a", rows(20, 40))
+    both.here.sql(f"DROP QUERY goes; CREATE QUERY sums AS {SUMS}")
+    both._sent = 40
+    both.send(60)
+    both.finish()
+    both.check("counts", "sums")
+
+
+def test_the_last_query_of_a_pipeline_is_dropped_while_a_batch_runs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place = faults.folder()
+    assert place is not None
+    (tmp_path / "a").mkdir()
+    into = f"INTO parquet '{tmp_path}/out'"
+    engine = Engine(spark)
+    engine.sql(STREAM.format(name="a", origin=f"FROM parquet '{tmp_path}/a'"))
+    engine.sql(f"CREATE QUERY large {into} AS {LARGE}")
+    engine.start()
+    faults.arm(place, "deliver.computed", "hold")
+    try:
+        send(tmp_path, 0, 20)
+        while not faults.hits(place):
+            time.sleep(0.01)
+        assert engine.sql("DROP QUERY large") == "large ends with the micro-batch that runs"
+        assert not engine._running
+    finally:
+        faults.disarm(place)
+    # Its place is free when the batch is over, which was delivered.
+    engine.sql(f"CREATE QUERY large {into} AS {LARGE}")
+    send(tmp_path, 20, 40)
+    engine.finish()
+    assert sorted(results_in(tmp_path / "out")["v"]) == list(range(0, 40, 5))

@@ -137,10 +137,11 @@ def test_threads_that_change_queries_take_turns(
     inside, most = [0], [0]
     together = threading.Barrier(4)
 
-    def wait() -> None:
+    def wait() -> str:
         together.wait(10)  # what is left to do may be done by all of them at once
+        return ""
 
-    def follow() -> Callable[[], None]:
+    def follow() -> Callable[[], str]:
         inside[0] += 1
         most[0] = max(most[0], inside[0])
         time.sleep(0.02)

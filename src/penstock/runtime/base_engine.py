@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -81,6 +81,13 @@ PATIENCE = 0.5
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
 
 
+@dataclass
+class _Said:
+    """What is said of statements that were carried out, if anything is."""
+
+    text: str | None = None
+
+
 class BaseEngine(Defining, Looking[Q]):
     """Carries out statements; subclasses run what they declare.
 
@@ -114,15 +121,16 @@ class BaseEngine(Defining, Looking[Q]):
     def sql(self, text: str) -> Q | Any:
         """Execute statements; gives what the last one gives.
 
-        A query gives its handle, EXPLAIN, SHOW and DESCRIBE their text, everything else None. Which
+        A query gives its handle, EXPLAIN, SHOW and DESCRIBE their text, everything else None; or
+        when it takes effect, if that is after the micro-batch that runs on Spark. Which
         of them it is stands in the text, where no type can see it, so the type is the handle or
         Any: a program need not narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
-        with self._carrying_out():
+        with self._carrying_out() as said:
             for statement in parse(text, self.catalog.parameters):
                 outcome = self._execute(statement)
-        return outcome
+        return outcome if outcome is not None else said.text
 
     @property
     def _plans(self) -> dict[str, PhysicalPlan]:
@@ -297,34 +305,38 @@ class BaseEngine(Defining, Looking[Q]):
     def _settings_changed(self) -> None:
         """Follow the settings, or refuse what this host cannot honour before following any."""
 
-    def _follow_statements(self) -> Callable[[], None]:  # most hosts follow each at once
+    def _follow_statements(self) -> Callable[[], str]:  # most hosts follow each at once
         """Statements that were given together have been carried out.
 
-        Gives what is left to do when others may carry out theirs: to wait for something.
+        Gives what is left to do when others may carry out theirs: to wait for something, and to say
+        when they take effect, if they have not yet.
         """
-        return lambda: None
+        return lambda: ""
 
     # -----------------------------------------------------------------------------------------
 
     def execute(self, statement: Statement) -> Q | str | None:
         """Carry out one statement."""
-        with self._carrying_out():
-            return self._execute(statement)
+        outcome: Q | str | None = None
+        with self._carrying_out() as said:
+            outcome = self._execute(statement)
+        return outcome if outcome is not None else said.text
 
     @contextmanager
-    def _carrying_out(self) -> Iterator[None]:
+    def _carrying_out(self) -> Iterator[_Said]:
         """Let statements take effect together, those of one thread after those of another."""
-        wait: Callable[[], None] | None = None
+        wait: Callable[[], str] | None = None
+        said = _Said()
         try:
             with self._turn:
                 self._turn.wait_for_runs(PATIENCE)
                 try:
-                    yield
+                    yield said
                 finally:
                     wait = self._follow_statements()
         finally:
             if wait is not None:
-                wait()
+                said.text = wait() or None
 
     def _execute(self, statement: Statement) -> Q | str | None:
         match statement:

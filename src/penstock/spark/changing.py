@@ -1,13 +1,16 @@
 """Changes of a pipeline that runs: queries go, others come, and some run by other options.
 
 All that is asked for together takes effect with one batch, the next that begins (`epochs.py`). What
-both programs compute goes on (`next_program.py`). Whoever asks waits until it is in the log, so
-what a statement has changed stays changed, whatever is killed then.
+both programs compute goes on (`next_program.py`). Once it is in the log, what a statement has
+changed stays changed, whatever is killed then. That is when the batch before is committed. Whoever
+asks waits for it, but not long: then the statement is acknowledged, with when it takes effect.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +20,7 @@ from penstock.optimizer.alter import takeovers
 from penstock.optimizer.physical import Program
 from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.coming import came, costs_of, how_kept
+from penstock.spark.control.batch_turns import delivers
 from penstock.spark.delivery.batch_delivery import Opened
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.next_program import Altered, Coming, next_program
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from penstock.spark.running_pipeline import RunningPipeline
 
 _LOG = logging.getLogger("penstock")
+
+#: Seconds until a statement is acknowledged that does not take effect meanwhile.
+PATIENCE = 0.5
 
 
 def is_other(running: RunningPipeline, query: SparkQuery, altered: Altered) -> bool:
@@ -65,8 +72,12 @@ def change(
     running: RunningPipeline,
     dropped: Collection[str],
     changes: Mapping[SparkQuery, Coming | Altered],
-) -> Callable[[], None]:
-    """Change a pipeline as soon as can be; gives what waits until the batch before is committed."""
+) -> Callable[[], str]:
+    """Change a pipeline as soon as can be.
+
+    Gives what waits a moment until the batch before is committed, and says when the change takes
+    effect if it is not; empty: it is in the log.
+    """
     epochs, delivery = running.pipeline.epochs, running.delivery
     assert epochs is not None
     opened: dict[SparkQuery, Opened] = {}
@@ -97,14 +108,20 @@ def change(
     for query in added:
         query.pipeline = running
     running.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
+    takes_effect = f"takes effect with micro-batch {batch}, when the one that runs is over"
     for name in dropped:
         running.came.pop(name, None)
+    running.coming.update(dict.fromkeys(named, (batch, takes_effect)))
     again = {n for n, each in named.items() if isinstance(each, Coming) and each.again}
     running.from_start = running.from_start.difference(dropped, named) | again
 
-    def wait() -> None:
-        running.batches.wait_until_over(batch - 1, lambda: running.is_active, epochs.is_logged)
-        if not (running.is_active or epochs.is_logged()):
+    def is_settled(seconds: float = math.inf) -> bool:
+        is_logged = running.batches.wait_until_over(
+            batch - 1, lambda: running.is_active, epochs.is_logged, seconds
+        )
+        if not is_logged and running.is_active and not delivers():
+            return False
+        if not (is_logged or running.is_active):
             names = ", ".join([*dropped, *named])
             raise HostError(
                 f"the pipeline has ended before the change of {names} was in its checkpoint",
@@ -112,10 +129,26 @@ def change(
                 "now; what only those before have kept is forgotten then",
             ) from running.failure()
         newest = running.enabling.newest()
-        there = (item for item in plans.items() if item[0] in running.group.queries)
-        for name, plan in there:  # another thread may have dropped it
+        for name, plan in plans.items():
+            if running.coming.get(name, (batch, ""))[0] == batch:
+                running.coming.pop(name, None)
+            if name not in running.group.queries:
+                continue  # another statement has dropped it
             running.came[name] = came(plan, batch, how_kept(name, program, before), newest)
             _LOG.info("%s: %s", name, how_they_came(running)[name])
+        return True
+
+    def settle() -> None:
+        try:
+            is_settled()
+        except HostError as error:
+            _LOG.warning("%s", error)
+
+    def wait() -> str:
+        if is_settled(PATIENCE):
+            return ""
+        threading.Thread(target=settle, name="penstock-change", daemon=True).start()
+        return takes_effect
 
     return wait
 

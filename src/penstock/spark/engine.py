@@ -66,6 +66,7 @@ from penstock.spark.explain import explain_changed, explain_pipeline, explain_pl
 from penstock.spark.failures import translated
 from penstock.spark.following import Following
 from penstock.spark.functions import SparkFunctions
+from penstock.spark.leaving import Leaving
 from penstock.spark.native.choice import choose
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.planning import Planning, known_of_machine
@@ -124,6 +125,7 @@ class Engine(BaseEngine[SparkQuery]):
             self, storage_path(checkpoint) if checkpoint is not None else None
         )
         self._following = Following(self)
+        self._leaving = Leaving()
         self._stopping = threading.RLock()  # taken before the lock of the engine
 
     @property
@@ -205,6 +207,8 @@ class Engine(BaseEngine[SparkQuery]):
     def _start(self, planned: Sequence[PipelineGroup], *, to_end: bool = False) -> None:
         """Start pipelines."""
         assert self._interval is not None
+        if planned:
+            self._leaving.wait()  # a place of theirs may be needed
         streams = [entry.stream for entry in self.catalog.streams]
         places = [(group.keys, self._planning.checkpoint_of(group)) for group in planned]
         self._brought.place(streams, places)
@@ -222,9 +226,9 @@ class Engine(BaseEngine[SparkQuery]):
         """The queries that are declared and would continue no checkpoint."""
         return self._planning.new_pipelines()
 
-    def _follow_statements(self) -> Callable[[], None]:
-        """Let pipelines that run follow; gives what waits until they have."""
-        return (lambda: None) if self._interval is None else self._following.follow()
+    def _follow_statements(self) -> Callable[[], str]:
+        """Let pipelines that run follow; gives what waits a moment until they have."""
+        return super()._follow_statements() if self._interval is None else self._following.follow()
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -306,6 +310,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _stop(self) -> list[StoragePath]:
         # Without the lock: the batch that is waited for may call the engine.
         self._brought.stop()
+        self._leaving.wait()
         with self._turn:
             self._interval, stopping = None, self._running
         kept, failures = [], []

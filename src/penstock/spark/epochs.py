@@ -61,6 +61,7 @@ class Epochs:
         self.changing = threading.RLock()
         self._begun = checkpoint.begun
         self._unlogged: list[_Change] = []  # in their order
+        self._has_ended = False
         self.first = Epoch(program, early(program))
         #: By the batch from which on they hold, in their order.
         self._epochs = {0: self.first}
@@ -83,6 +84,7 @@ class Epochs:
         """No batch begins any more."""
         with self.changing:
             self.is_logged()
+            self._has_ended = True
             self._take_back(self._epochs.values())
 
     def _take_back(self, epochs: Iterable[Epoch]) -> None:
@@ -104,7 +106,8 @@ class Epochs:
     def is_logged(self) -> bool:
         """Whether all changes are in the log; puts them there if they may be."""
         with self.changing:
-            if self._unlogged and self._checkpoint.is_over(self._begun):
+            is_ours = not self._has_ended  # else another run may have the checkpoint
+            if self._unlogged and is_ours and self._checkpoint.is_over(self._begun):
                 self._log()
             return not self._unlogged
 

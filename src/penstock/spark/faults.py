@@ -10,6 +10,7 @@ folder, over all processes, so a fault hits exactly the occurrences it is meant 
     kill      the process is killed: a Python worker, or the driver
     lose      the executor that a worker belongs to is killed, and with it all its workers
     delay     the process sleeps for a while
+    hold      the process waits there until the point is armed no more
     repeat    the step is done twice, where it is one that must not mind (`step`); elsewhere as fail
 """
 
@@ -101,9 +102,11 @@ IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})
 #: Points that begin a step which may be done twice.
 REPEATABLE = frozenset(point for point, what in POINTS.items() if what.startswith("(repeatable)"))
 
-ACTIONS = ("fail", "kill", "lose", "delay", "repeat")
+ACTIONS = ("fail", "kill", "lose", "delay", "hold", "repeat")
 #: Seconds that a delay lasts.
 DELAY = 0.3
+#: Seconds between two looks of a process that is held.
+POLL = 0.01
 
 _ONCE, _TWICE = (None,), (None, None)
 _folder: Path | None = Path(os.environ[VARIABLE]) if VARIABLE in os.environ else None
@@ -180,6 +183,9 @@ def _act(folder: Path, point: str, *, can_repeat: bool) -> bool:
     match action:
         case "delay":
             time.sleep(DELAY)
+        case "hold":
+            while (folder / point).exists():
+                time.sleep(POLL)
         case "kill":
             kill(os.getpid())
         case "lose":

@@ -62,30 +62,27 @@ class Following:
         engine = self._engine
         return joining(entry, engine.catalog.options_of(entry), engine._running, replaced)
 
-    def follow(self) -> Callable[[], None]:
+    def follow(self) -> Callable[[], str]:
         """Let queries that were dropped leave, and those that were declared begin.
 
-        Gives what waits until batches that had begun before are committed, and changes logged.
+        Gives what waits a moment until batches that had begun before are committed, and changes
+        logged; it says what takes effect later.
         """
-        engine, waiting = self._engine, list[Callable[[], None]]()
+        engine, waiting = self._engine, list[Callable[[], str]]()
         dropped, self._dropped = self._dropped, {}
         altered, self._altered = self._altered, {}
         changes = self._changes(dropped, altered)
         for running in {**dropped, **changes}:
             names = [query.name for query in dropped.get(running, ())]
             if running not in changes and running.group.queries.keys() <= set(names):
-                running.stop()
                 engine._running = [each for each in engine._running if each is not running]
+                waiting.append(engine._leaving.stop(running))
             else:
                 waiting.append(change(running, names, changes.get(running, {})))
         if engine._planning.waiting():
             engine._start(engine._planning.planned())
 
-        def wait() -> None:
-            for each in waiting:
-                each()
-
-        return wait
+        return lambda: "\n".join(dict.fromkeys(filter(None, [each() for each in waiting])))
 
     def _changes(
         self,

@@ -123,7 +123,8 @@ class SparkQuery(Query):
             return NOT_STARTED, "Not started"
         message = str(pipeline.spark_status["message"])
         if self._is_declared and pipeline.is_active:
-            return RUNNING, message
+            _, coming = pipeline.coming.get(self.name, (0, message))
+            return RUNNING, coming
         # One that was stopped within a batch tells of that batch for ever, as far as Spark goes.
         return (STOPPED, "Stopped") if self.exception() is None else (FAILED, message)
 

@@ -80,6 +80,8 @@ class RunningPipeline:
         self.changed: Sequence[Mapping[str, Any]] = ()
         #: Of queries that came while it ran: from when on, and what they see.
         self.came: dict[str, str] = {}
+        #: Of queries that change: with which batch, in words too, until that is in the log.
+        self.coming: dict[str, tuple[int, str]] = {}
         self.from_start: set[str] = set()  # those of them that see everything
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine

@@ -37,7 +37,7 @@ def caught_up(running: RunningPipeline, query: str) -> CaughtUp | None:
 
 def how_they_came(running: RunningPipeline) -> dict[str, str]:
     """Of queries that came while a pipeline ran, or catch up: from when on, and what they see."""
-    found = dict(running.came)
+    found = running.came | {name: text for name, (_, text) in running.coming.items()}
     for name in running.group.queries:
         at = caught_up(running, name)
         # One that has replaced it has other operators, which begin anew.

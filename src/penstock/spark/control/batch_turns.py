@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -50,19 +51,27 @@ class BatchTurns:
             self._told.notify_all()
 
     def wait_until_over(
-        self, batch: int, is_active: Callable[[], bool], is_noted: Callable[[], bool]
-    ) -> None:
+        self,
+        batch: int,
+        is_active: Callable[[], bool],
+        is_noted: Callable[[], bool],
+        seconds: float = math.inf,
+    ) -> bool:
         """Until a batch that has begun is over, and something is noted when Spark has committed it.
 
-        However long that takes, unless the pipeline ends. Whoever delivers a batch, of whatever
-        pipeline, does not wait: another one may wait for that.
+        Gives whether it is. So many seconds at the most, unless the pipeline ends before. Whoever
+        delivers a batch, of whatever pipeline, does not wait: another one may wait for that.
         """
+        end = time.monotonic() + seconds
 
         def waits() -> bool:
-            return not delivers() and is_active()
+            return not delivers() and is_active() and time.monotonic() < end
 
         with self._told:
             while self._over < batch and waits():
                 self._told.wait(0.1)
-        while not is_noted() and waits():
+        while not is_noted():
+            if not waits():
+                return False
             time.sleep(_POLL)
+        return True
