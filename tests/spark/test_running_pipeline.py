@@ -41,6 +41,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
         start=lambda interval: FakeSparkQuery(),
         epochs=None,
         catch_up=None,
+        unreadable=None,
     )
     context = SimpleNamespace(master="local[2]", pythonExec=sys.executable)
     monkeypatch.setattr(Engine, "session", SimpleNamespace(sparkContext=context))

@@ -17,11 +17,13 @@ class FakeRunning:
     made = 0
     query = object()
 
-    def __init__(self, engine: Engine, group: Any, *, accept_changes: bool = False) -> None:
+    def __init__(
+        self, engine: Engine, group: Any, read: Any, *, accept_changes: bool = False
+    ) -> None:
         FakeRunning.made += 1
         self.number, self.group = FakeRunning.made, group
 
-    def start(self, interval: str, *, to_end: bool = False) -> None:
+    def start(self, interval: str, may_begin: Any, *, to_end: bool = False) -> None:
         if self.number == 2:
             raise HostError("it does not start")
 
@@ -48,7 +50,7 @@ def test_a_pipeline_that_fails_to_stop_does_not_keep_the_others_from_it(
     stopped = []
 
     class Stubborn(FakeRunning):
-        def start(self, interval: str, *, to_end: bool = False) -> None:
+        def start(self, interval: str, may_begin: Any, *, to_end: bool = False) -> None:
             pass
 
         def stop(self) -> None:
@@ -63,3 +65,44 @@ def test_a_pipeline_that_fails_to_stop_does_not_keep_the_others_from_it(
     with pytest.raises(HostError, match="Spark is gone 1"):
         engine.stop()
     assert len(stopped) == 2 and engine.stop() == []
+
+
+def test_batches_begin_when_all_pipelines_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else those that run take processor time from those that are still to start."""
+    seen: list[Any] = []
+
+    class Seen(FakeRunning):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            seen.append("made")
+
+        def start(self, interval: str, may_begin: Any, *, to_end: bool = False) -> None:
+            seen.append(may_begin.is_set())
+            self.may_begin = may_begin
+
+    monkeypatch.setattr(module, "RunningPipeline", Seen)
+    engine = Engine()
+    for name in "abc":
+        engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")
+    engine.start()
+    assert seen == ["made"] * 3 + [False] * 3
+    assert all(running.may_begin.is_set() for running in engine._running)  # type: ignore[attr-defined]
+
+
+def test_pipelines_that_were_made_let_go_where_another_does_not_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left: list[int] = []
+
+    class Held(FakeRunning):
+        def let_go(self) -> None:
+            left.append(self.number)
+
+    monkeypatch.setattr(module, "RunningPipeline", Held)
+    monkeypatch.setattr(FakeRunning, "made", 0)
+    engine = Engine()
+    for name in "abc":
+        engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")
+    with pytest.raises(HostError, match="does not start"):
+        engine.start()
+    assert left == [3]  # the second has let go itself

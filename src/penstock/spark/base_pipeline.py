@@ -6,6 +6,7 @@ that all have a fault point.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ class BasePipeline(ABC):
         self.query: StreamingQuery | None = None
         self.epochs: Epochs | None = None
         self.catch_up: CatchUp | None = None  # where queries can read again what came before them
+        self.may_begin: threading.Event | None = None  # None: batches may
         self.unreadable = unreadable_files(
             self.checkpoint.folder,
             self.checkpoint.spark,
@@ -112,6 +114,8 @@ class BasePipeline(ABC):
         """Report what became known of batches since they were delivered."""
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
+        if self.may_begin is not None:
+            self.may_begin.wait()
         reach("deliver.begin")
         self._begin(batch)
         computed = frame.toArrow()

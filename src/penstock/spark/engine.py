@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -212,10 +213,21 @@ class Engine(BaseEngine[SparkQuery]):
         streams = [entry.stream for entry in self.catalog.streams]
         places = [(group.keys, self._planning.checkpoint_of(group)) for group in planned]
         self._brought.place(streams, places)
-        for group in planned:
-            running = RunningPipeline(self, group, accept_changes=self._planning.accepts)
-            running.start(self._interval, to_end=to_end)
-            self._running = [*self._running, running]
+        # Batches of those that run take processor time from those that are still to start.
+        all_started, waiting = threading.Event(), deque[RunningPipeline]()
+        read, accepts = self._streams_read(), self._planning.accepts
+        try:
+            for group in planned:
+                waiting.append(RunningPipeline(self, group, read, accept_changes=accepts))
+                read = read | group.keys.keys()
+            while waiting:
+                running = waiting.popleft()
+                running.start(self._interval, all_started, to_end=to_end)
+                self._running = [*self._running, running]
+        finally:
+            all_started.set()
+            for each in waiting:
+                each.let_go()
         self._brought.start(self._rows_read, self._files_read)
 
     def changes(self) -> dict[StoragePath, ProgramChanges]:
@@ -338,9 +350,9 @@ class Engine(BaseEngine[SparkQuery]):
         odd = [] if path is None else [Path(file).name for file in odd_files(path)]
         return super().passed_over(stream) + [f"{name} (looks like a pattern)" for name in odd]
 
-    def _streams_read(self) -> set[str]:
+    def _streams_read(self) -> frozenset[str]:
         """The streams that running pipelines read."""
-        return {name for running in self._running for name in running.group.keys}
+        return frozenset(name for running in self._running for name in running.group.keys)
 
     def spark_query(self, name: str) -> StreamingQuery | None:
         """The Spark query in which a query of ours runs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -67,10 +68,15 @@ _LOG = logging.getLogger("penstock")
 
 
 class RunningPipeline:
-    """One pipeline of an engine."""
+    """One pipeline of an engine; `read` are the streams that others read."""
 
     def __init__(
-        self, engine: Engine, group: PipelineGroup, *, accept_changes: bool = False
+        self,
+        engine: Engine,
+        group: PipelineGroup,
+        read: Collection[str] = (),
+        *,
+        accept_changes: bool = False,
     ) -> None:
         self.group = group
         self.rows_read: Counter[str] = Counter()  # of each stream
@@ -91,7 +97,7 @@ class RunningPipeline:
         streams = {stream.name: stream for stream in program.streams}
         frames |= {n: engine._frame_of(s) for n, s in streams.items() if n not in frames}
         self._is_native = program.options.lowering == NATIVE
-        first_of = frozenset(streams.keys() - engine._streams_read())
+        first_of = frozenset(streams.keys()).difference(read)
         place = engine._planning.checkpoint_of(group)
         check_is_not_read(place, streams.values())
         forget_stale()
@@ -129,7 +135,7 @@ class RunningPipeline:
             with translated():
                 self.pipeline = self._pipeline(program, frames)
             #: Leaves everything to others that it has held, and removes what was only its own.
-            self._let_go = held.pop_all().close
+            self.let_go = held.pop_all().close
         ets = engine.catalog.settings.ets
         self.enabling = DriverEnabling(streams, program.live.queries, ets, program.merging)
         self._timer: EnablingTimer | None = None
@@ -180,7 +186,11 @@ class RunningPipeline:
             adapt=self._adapt,
         )
 
-    def start(self, interval: str, *, to_end: bool = False) -> None:
+    def start(
+        self, interval: str, may_begin: threading.Event | None = None, *, to_end: bool = False
+    ) -> None:
+        """Start Spark's query; its batches wait until they may begin."""
+        self.pipeline.may_begin = may_begin
         is_continued = not self.checkpoint.is_new
         catch_up = self.pipeline.catch_up
         if catch_up is not None:
@@ -197,7 +207,7 @@ class RunningPipeline:
             with translated():
                 self._attempts.begin()
         except BaseException:
-            self._let_go()
+            self.let_go()
             raise
         if self.pipeline.unreadable is not None:
             self.pipeline.unreadable.start()
@@ -389,7 +399,7 @@ class RunningPipeline:
                 forget_on_executors(self._engine.session.sparkContext, str(self.query.id))
                 self.measured.write()
         finally:
-            self._let_go()
+            self.let_go()
         return self._place
 
     def _wait_for_batch(self) -> None:
