@@ -77,7 +77,7 @@ def test_a_query_may_be_dropped_while_a_batch_is_delivered_to_it(engine: Engine)
     hand_over(running, 1, [2])
     assert running.delivery.totals.of("query q")["rows"] == 2
     running._attempts.settle()
-    running._let_go()
+    running.let_go()
 
 
 def test_a_query_that_was_stopped_within_a_batch_is_called_stopped(engine: Engine) -> None:
@@ -86,7 +86,7 @@ def test_a_query_that_was_stopped_within_a_batch_is_called_stopped(engine: Engin
     query.pipeline = running
     running._last = ({"message": "Processing new data"}, None, None)
     running._attempts.settle()
-    running._let_go()
+    running.let_go()
     spark_query: Any = running.query
     spark_query.isActive = False
     assert query._doing() == ("stopped", "Stopped")
@@ -102,7 +102,7 @@ def test_a_query_that_starts_from_the_beginning_has_nothing_of_an_earlier_run(
         assert engine.query("q").results().get_column("v").to_list() == [1, 2, 3]
         assert (engine.query("q").rows, engine.counts("s").rows) == (3, 3)
         running._attempts.settle()
-        running._let_go()
+        running.let_go()
 
 
 def test_messages_before_batches_that_are_over_are_forgotten_though_nobody_asks_streams(
@@ -117,7 +117,7 @@ def test_messages_before_batches_that_are_over_are_forgotten_though_nobody_asks_
         running.punctuate("s", to_ticks(datetime.fromisoformat(began)), ())
         assert len(list((tmp_path / "control").iterdir())) == left
     running._attempts.settle()
-    running._let_go()
+    running.let_go()
 
 
 def test_results_are_handed_out_once_though_spark_repeats_the_batch(engine: Engine) -> None:
@@ -136,7 +136,7 @@ def test_results_are_handed_out_once_though_spark_repeats_the_batch(engine: Engi
     assert query.fetch()["v"].to_list() == [3]
     assert (query.rows, engine.counts("s").rows) == (3, 3)
     running._attempts.settle()
-    running._let_go()
+    running.let_go()
 
 
 def test_the_latest_results_are_kept_and_the_status_counts_the_others(engine: Engine) -> None:
@@ -150,4 +150,4 @@ def test_the_latest_results_are_kept_and_the_status_counts_the_others(engine: En
     assert query.results(partial=True)["v"].to_list() == [3, 4, 5]
     assert (query.rows, query._waiting.rows, query._waiting.dropped) == (5, 3, 2)
     running._attempts.settle()
-    running._let_go()
+    running.let_go()
