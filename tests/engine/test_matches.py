@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
+
+import pytest
 
 from penstock import LocalEngine
 
@@ -12,15 +15,15 @@ TICKER = (
 )
 
 
+def row(second: int, price: int) -> dict[str, Any]:
+    return {"symbol": "ACME", "rowtime": second, "price": price, "tax": 1}
+
+
 def answers(clauses: str, prices: list[int]) -> list[tuple[Any, ...]]:
     engine = LocalEngine()
     engine.sql(TICKER)
     query = engine.sql(f"SELECT * FROM Ticker MATCH_RECOGNIZE ({clauses}) MR")
-    rows = [
-        {"symbol": "ACME", "rowtime": second, "price": price, "tax": 1}
-        for second, price in enumerate(prices)
-    ]
-    engine.push("Ticker", rows)
+    engine.push("Ticker", [row(second, price) for second, price in enumerate(prices)])
     engine.finish()
     return query.results().rows()
 
@@ -101,3 +104,40 @@ def test_the_search_goes_on_where_skip_says() -> None:
         ("ACME", 2, 4, 1),
         ("ACME", 3, 4, 0),
     ]
+
+
+RISING = (
+    "SELECT * FROM Ticker MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY rowtime "
+    "MEASURES count(*) AS n PATTERN (A+ C) DEFINE A AS A.price >= FIRST(price), C AS price < 0)"
+)
+
+
+def test_an_attempt_that_depends_on_the_match_takes_match_rows_at_most(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine = LocalEngine()
+    engine.sql(TICKER)
+    engine.sql("SET match_rows = 100")
+    query = engine.sql(RISING)
+    assert "at most 100 rows of a match (match_rows)" in str(engine.sql(f"EXPLAIN {RISING}"))
+    with caplog.at_level(logging.WARNING, logger="penstock"):
+        for second in range(0, 1_000, 10):
+            engine.push("Ticker", [row(second + n, 7) for n in range(10)])
+    assert len([each for each in caplog.messages if "match_rows" in each]) == 1
+    assert query.status.ended_attempts == engine.status().operators[0].ended_attempts == 900
+    assert query.status.state_rows == 100
+    engine.push("Ticker", [row(1_000, -1)])
+    engine.finish()
+    assert query.results().rows() == [("ACME", 100)]
+
+
+def test_nothing_ends_attempts_whose_conditions_look_at_rows() -> None:
+    engine = LocalEngine()
+    engine.sql(TICKER)
+    engine.sql("SET match_rows = 100")
+    query = engine.sql(RISING.replace("FIRST(price)", "0"))
+    prices = [1] * 20_000 + [-1]
+    engine.push("Ticker", [row(second, price) for second, price in enumerate(prices)])
+    engine.finish()
+    assert query.results().rows() == [("ACME", 20_001)]
+    assert query.status.ended_attempts == 0

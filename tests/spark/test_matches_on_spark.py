@@ -18,6 +18,7 @@ START = 1_700_000_000_000_000
 TEXT = """
 CREATE STREAM s (k BIGINT, v BIGINT, ts TIMESTAMP) FROM parquet '{folder}/in'
 OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts SLACK 2 SECONDS;
+SET match_rows = 4;
 CREATE QUERY falls AS SELECT * FROM s MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts, v
   MEASURES FIRST(ts) AS begun, LAST(UP.ts) AS ended, count(DOWN.*) AS n, min(v) AS low
@@ -57,4 +58,7 @@ def test_matches_go_on_over_batches_and_a_restart(spark: SparkSession, tmp_path:
     second.finish()
     found = [engine.query("falls").results() for engine in (first, second)]
     assert all(each.height > 20 for each in found)
-    assert same(pl.concat(found), by_local_engine(text).query("falls").results())
+    local = by_local_engine(text).query("falls")
+    assert same(pl.concat(found), local.results())
+    # Attempts that `match_rows` has ended are counted over restarts.
+    assert second.query("falls").status.ended_attempts == local.status.ended_attempts > 0

@@ -169,6 +169,10 @@ class Catalog:
         return self.settings.time_zone
 
     @property
+    def match_rows(self) -> int:
+        return self.settings.match_rows
+
+    @property
     def functions(self) -> list[UserDefined]:
         """What users have defined, in the order in which they have."""
         return list(self._functions.values())

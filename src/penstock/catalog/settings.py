@@ -7,8 +7,8 @@ cannot be honoured it is refused, with the reason; one that does nothing without
 when a query is declared, so that they may be set in any order. A query keeps the settings that it
 was declared with, except those that it has in common with all others (`of_engine`): of these the
 latest counts. Whatever can be set gives the same answers, in another order at most; algorithms that
-do not (`optimizer/lower_join.py` marks them) are for experiments, which build them. The one
-exception is the session's time zone, which says what calendar functions mean.
+do not (`optimizer/lower_join.py` marks them) are for experiments, which build them. The exceptions
+are the session's time zone, which says what calendar functions mean, and limits (`match_rows`).
 
 A *parameter* is a length with a name, as in `[RANGE width]`: a duration, a number of rows, or an
 integer. It is declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a
@@ -156,6 +156,14 @@ class Settings(Options):
         "written SET TIME ZONE 'Europe/Zurich'",
         UTC,
         "Europe/Zurich",
+    )
+    match_rows: int = setting(
+        10_000,
+        "how many rows an attempt at a match of MATCH_RECOGNIZE takes at most, where conditions of "
+        "DEFINE depend on the match so far: every row is then tried with all that came before it. "
+        "An attempt that could go on is ended there, and counted; the match is what was found up "
+        "to there, if anything",
+        number=int,
     )
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 

@@ -84,10 +84,11 @@ class GraphNode:
             return 0
         return self.operator.step(self.inputs, self.output, limit)
 
-    def figures(self) -> tuple[int, int, int, int, float, float, float]:
+    def figures(self) -> tuple[int, int, int, int, float, float, float, int]:
         """Rows it has read and put out since it was built or restored, rows and bytes it keeps.
 
-        Then seconds of the processor, and those lately with the rows they were spent on.
+        Then seconds of the processor, and those lately with the rows they were spent on; and how
+        often a limit has ended what it was doing.
         """
         sizes = self.operator.state.sizes() if self.operator is not None else []
         return (
@@ -98,6 +99,7 @@ class GraphNode:
             self.spent.total / 1e9,
             self.spent.lately / 1e9,
             self.spent.rows,
+            (self.operator.ended_attempts or 0) if self.operator is not None else 0,
         )
 
     def tsm_successor(self) -> GraphNode | None:

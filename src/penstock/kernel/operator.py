@@ -47,6 +47,11 @@ class Operator:
     def name(self) -> str:
         return type(self).__name__
 
+    @property
+    def ended_attempts(self) -> int | None:
+        """How often a limit on rows has ended what could have gone on; None: there is no limit."""
+        return None
+
     def begin(self) -> None:
         """Start where the operators that it reads from are now.
 

@@ -63,6 +63,7 @@ from penstock.runtime.altering import alter
 from penstock.runtime.base_engine import PATIENCE, BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
+from penstock.runtime.ended_attempts import EndedAttempts
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.late_warnings import LateWarnings
 from penstock.runtime.migrations import Migration
@@ -112,6 +113,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._stopped = False
         self._late: dict[str, LocalSink] = {}
         self._late_warnings = LateWarnings()
+        self._ended_attempts = EndedAttempts()
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
         #: By stream, the files that are skipped, and why.
@@ -301,6 +303,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         """Carry out what is there, and let better operators take over where there are any."""
         with self._undone_if_failing():
             self._host.run()
+        self._ended_attempts.look(self._host.ended_attempts())
         if self._rechoosing.look(self._statistics.costs):
             for name, plan in self._rechoosing.plans.items():
                 program = self._program_of[name]
@@ -317,6 +320,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _measure(self) -> None:
         queries = {name: program.queries[name] for name, program in self._program_of.items()}
         self._host.measuring.follow(queries, self._plans)
+        self._host.find_limited()
 
     def _note_cells(self) -> bool:
         """Take over what has been measured of joins; whether that is anything."""

@@ -141,10 +141,21 @@ class MatchDefinition:
     measures: tuple[Named, ...]
     skip: Skip = Skip()
     within: int | None = None  # the last row is at most so much later than the first
+    most_rows: int | None = None  # an attempt takes so many rows at most
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
         return self.pattern.variables()
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        """The variables whose conditions depend on the match so far."""
+        return tuple(variable for variable, condition in self.define if not is_of_rows(condition))
+
+    @property
+    def looks_at_rows(self) -> bool:
+        """Whether all conditions are about a row and those before it, whatever the match."""
+        return not self.dependent
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

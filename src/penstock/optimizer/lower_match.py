@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel.matching.automaton import Automaton
 from penstock.kernel.matching.conditions import rows_looked_back
-from penstock.model.match import MatchDefinition, is_of_rows
+from penstock.model.match import MatchDefinition
 from penstock.model.types import Type
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import MatchRecognizeSpec
@@ -14,9 +14,11 @@ from penstock.plan.nodes.match import length_text
 
 def lower_match_recognize(node: nodes.MatchRecognize) -> Chosen:
     match = node.match
-    dependent = [variable for variable, condition in match.define if not is_of_rows(condition)]
-    if dependent:
-        how = f"conditions of {', '.join(dependent)} depend on the match: tried row by row"
+    if match.dependent:
+        how = (
+            f"conditions of {', '.join(match.dependent)} depend on the match: tried row by row, "
+            f"at most {match.most_rows:,} rows of a match (match_rows)"
+        )
     else:
         how = "conditions look at single rows: an automaton takes many rows at once"
     on = node.input.schema[match.on].type

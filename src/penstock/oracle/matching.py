@@ -4,6 +4,7 @@
                    or after it where it is reluctant; of a sequence, first of its first step
     condition      asked when a row is taken, with the rows taken so far and this one
     WITHIN         a row more than so much later than the first one is not taken
+    match_rows     nor one behind so many others of the match
     iterations     beyond the least number, one that takes no row is none
 
 Rows of a partition are sorted; the first match from a row on is the match there.
@@ -122,7 +123,8 @@ class _Attempt:
 
     def _can_take(self, variable: str, taken: Taken) -> bool:
         at, on = self.start + len(taken), self.match.on
-        if at >= len(self.rows):
+        most = self.match.most_rows
+        if at >= len(self.rows) or (most is not None and len(taken) >= most):
             return False
         self.tried[variable] += 1
         if sum(self.tried.values()) > MOST_TRIED:

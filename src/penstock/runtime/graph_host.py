@@ -97,6 +97,7 @@ class GraphHost:
         self.rejected_rows: list[RejectedRows] = []
         self._late = late
         self._rejected = rejected or self.rejected_rows.append
+        self._limited: list[GraphNode] = []  # nodes whose operators can end attempts
         self._punctuation_cost = punctuation_cost
         self._how = {"by_batch": by_batch, "reopens": reopens}
         self._holds_back = False  # results
@@ -349,6 +350,21 @@ class GraphHost:
             for node in self.graph.nodes.values()
             if node.operator is not None and not node.is_fork
         )
+
+    def ended_attempts(self) -> Iterator[tuple[list[str], int]]:
+        """How many attempts operators have ended, where they have, and the queries."""
+        for node in self._limited:
+            if node.operator is not None and (count := node.operator.ended_attempts):
+                readers = [each for each in self.graph.nodes.values() if node in upstream(each)]
+                yield [name for each in readers for name in each.sinks], count
+
+    def find_limited(self) -> None:
+        """Note which operators can end attempts, of those that run now."""
+        self._limited = [
+            node
+            for node in self.graph.nodes.values()
+            if node.operator is not None and node.operator.ended_attempts is not None
+        ]
 
     def states(self) -> Iterator[tuple[str, State]]:
         """What streams and operators keep, under names that are the same in every run."""

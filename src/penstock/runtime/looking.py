@@ -135,6 +135,7 @@ class Looking(ABC, Generic[Q]):
             query._catching_up(),
             sum(each.processor_seconds for each in mine),
             *join_statuses({query.name: query.plan}, known.joins),
+            sum(each.ended_attempts for each in mine),
         )
 
     def why(self, name: str) -> Blockers:

@@ -57,6 +57,7 @@ class OperatorStatus:
     processor_seconds: float = 0.0
     lately_seconds: float = 0.0
     lately_rows: float = 0.0
+    ended_attempts: int = 0  # attempts at a match that `match_rows` has ended
 
     @property
     def seconds_per_row(self) -> float | None:
@@ -125,6 +126,7 @@ class QueryStatus:
     processor_seconds: float = 0.0
     inputs: tuple[InputStatus, ...] = ()  # of its joins
     predicates: tuple[PredicateStatus, ...] = ()
+    ended_attempts: int = 0  # attempts at a match that `match_rows` has ended
 
     @property
     def facts(self) -> dict[str, Any]:

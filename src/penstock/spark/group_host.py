@@ -264,7 +264,8 @@ class GroupHost:
     def _figures(self) -> dict[str, list[Any]]:
         """Of each operator its queries, rows in and out since this was asked last, and state.
 
-        Then seconds of the processor since, and those lately, with their rows.
+        Then seconds of the processor since, and those lately, with their rows; and attempts at a
+        match that were ended, of all runs.
         """
         found = {}
         for each in self._host.operators():
@@ -279,6 +280,7 @@ class GroupHost:
                 round(each.processor_seconds - seconds, 6),
                 round(each.lately_seconds, 6),
                 round(each.lately_rows),
+                each.ended_attempts,
             ]
         return found
 

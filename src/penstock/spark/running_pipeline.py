@@ -28,6 +28,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
+from penstock.runtime.ended_attempts import EndedAttempts
 from penstock.runtime.migrations import Migrations
 from penstock.runtime.status import BatchStatus
 from penstock.spark.adapting import adapt
@@ -81,6 +82,7 @@ class RunningPipeline:
         self.group = group
         self.rows_read: Counter[str] = Counter()  # of each stream
         self.operators = OperatorFigures()
+        self._ended_attempts = EndedAttempts()
         self.migrations = Migrations()
         #: Plans that groups have chosen anew, as JSON.
         self.changed: Sequence[Mapping[str, Any]] = ()
@@ -449,6 +451,7 @@ class RunningPipeline:
         else:
             self.enabling.take_report(report, self._engine.now())
         self.operators.note(report.batch, report.operators)
+        self._ended_attempts.look((each.queries, each.ended_attempts) for each in report.operators)
         for each in report.migrations:
             self.migrations.note(each)
         if report.operators:

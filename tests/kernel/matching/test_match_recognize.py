@@ -7,17 +7,21 @@ state that is not saved, and bounds that are passed on too early.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 import pytest
 
 from penstock.errors import NotExecutable
 from penstock.kernel.block import Block
-from penstock.kernel.matching import scan, threads
+from penstock.kernel.matching import match_recognize, scan, shared_attempts, threads
 from penstock.kernel.matching.match_recognize import MatchRecognize
+from penstock.kernel.matching.shared_attempts import SharedAttempts
 from penstock.local.engine import LocalEngine
 from penstock.model.match import MatchDefinition
 from penstock.model.punctuation import Punctuation
@@ -33,6 +37,17 @@ from tests.kernel.moving import move
 
 STREAM = "CREATE STREAM s (k STRING, v INT, d DOUBLE, ts BIGINT) TIMESTAMP BY ts PUNCTUATED"
 SCHEMA = {"k": pl.String(), "v": pl.Int32(), "d": pl.Float64(), "ts": pl.Int64()}
+
+
+@contextmanager
+def few_rows_are_many() -> Iterator[None]:
+    with (
+        patch.multiple(scan, TOGETHER=2, MANY=3, FARTHEST=4, OVERLAP=0, MOST_OVERLAP=0, LONG=2),
+        patch.multiple(scan, MOST_STATES=6, FREE=0),
+        patch.multiple(shared_attempts, FEW=1),
+        patch.multiple(match_recognize, MANY_ROWS=3),
+    ):
+        yield
 
 
 @cache
@@ -137,16 +152,83 @@ def matches_that_depend_on_themselves_are_the_oracles(draw: Draw) -> None:
     check(draw, match, some_rows(draw, draw.between(0, 20)))
 
 
+def matches_are_the_oracles_however_long_attempts_are(draw: Draw) -> None:
+    """A few rows count as many: attempts go on at once, and rows of partitions are kept apart."""
+    match = match_of(match_clauses(draw, "", kinds=OF_ROWS, times=True))
+    with few_rows_are_many():
+        check(draw, match, some_rows(draw, draw.between(0, 40)))
+
+
+def attempts_are_ended_by_match_rows_as_the_oracles_are(draw: Draw) -> None:
+    match = match_of(match_clauses(draw, "", kinds=(*OF_ROWS, *OF_MATCHES), times=True))
+    if match is not None and match.most_rows is not None:
+        check(draw, replace(match, most_rows=draw.between(1, 6)), some_rows(draw, 20))
+
+
 #: Law -> how many seeds.
 LAWS: dict[Law, int] = {
     matches_of_single_rows_are_the_oracles: 25,
     matches_that_depend_on_themselves_are_the_oracles: 25,
+    matches_are_the_oracles_however_long_attempts_are: 40,
+    attempts_are_ended_by_match_rows_as_the_oracles_are: 25,
 }
 (
     test_it_holds_over_many_seeds,
     test_it_holds_over_thousands_of_seeds,
     test_it_holds_for_hypothesis,
 ) = checks_of(LAWS)
+
+
+def test_rows_that_look_back_to_one_alike_are_not_lost() -> None:
+    # They are equal in all that rows are sorted by, and nothing may begin in one of them any more.
+    match = match_of(
+        "PARTITION BY v ORDER BY ts MEASURES PREV(FIRST(v)) AS p PATTERN (A B) DEFINE A AS v > 0"
+    )
+    assert match is not None
+    rows = [row(v, 7) for v in range(1, 40) for _ in range(3)] + [row(v, 9) for v in range(1, 40)]
+    operator, out = MatchRecognize(match), Output(match)
+    for part, bound in ((rows[:-39], 8), (rows[-39:], END)):
+        operator.on_batch(0, Block(pl.DataFrame(part, schema=SCHEMA)), out)
+        operator.on_punctuation(0, Punctuation("ts", bound), out)
+    assert same_rows(out.rows, matches(match, rows))
+
+
+def test_a_pattern_that_never_ends_looks_at_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[int] = []
+    feed = SharedAttempts.feed
+
+    def counted(attempts: SharedAttempts, masks: Any, times: Any) -> None:
+        fed.append(len(masks))
+        feed(attempts, masks, times)
+
+    monkeypatch.setattr(SharedAttempts, "feed", counted)
+    clauses = "PARTITION BY k ORDER BY ts MEASURES count(*) AS n PATTERN (A+ C) DEFINE C AS v < 0"
+    clauses += ", A AS v > 0"
+    blocks = [[(500 * block + at, 1) for at in range(500)] for block in range(40)]
+    events = [each for block in blocks for each in (block, block[-1][0] + 1)]
+    operator, out = run(clauses, *events)
+    assert out.rows == []
+    assert sum(fed) == 20_000
+    assert operator.state.held.rows == 0
+    assert operator.state.long.rows == 20_000
+    # Segments are merged, so each row was written a logarithmic number of times.
+    assert len(operator.state.long.segments) < 20
+    operator.on_batch(0, Block(pl.DataFrame([row(-1, 20_000)], schema=SCHEMA)), out)
+    operator.on_punctuation(0, Punctuation("ts", 20_001), out)
+    assert out.rows == [{"k": "x", "n": 20_001}]
+    assert not operator.state.holds_rows()
+
+
+def test_rows_in_which_nothing_begins_any_more_leave_in_the_end() -> None:
+    clauses = (
+        "PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS t PATTERN (A+ C) WITHIN 5000 "
+        "DEFINE C AS v < 0, A AS v > 0"
+    )
+    blocks = [[(500 * block + at, 1) for at in range(500)] for block in range(80)]
+    events = [each for block in blocks for each in (block, block[-1][0] + 1)]
+    operator, out = run(clauses, *events)
+    assert operator.state.long.rows <= 11_000
+    assert out.bounds == {"t": 40_000 - 5000}
 
 
 @pytest.mark.parametrize("skip", ["PAST LAST ROW", "TO NEXT ROW"])
@@ -180,6 +262,10 @@ V_SHAPE = (
 )
 
 
+def row(value: int, time: int) -> dict[str, Any]:
+    return {"k": "x", "v": value, "d": 0.0, "ts": time}
+
+
 def run(clauses: str, *events: list[tuple[int, int]] | int) -> tuple[MatchRecognize, Output]:
     """Rows (time, v), and bounds."""
     match = match_of(clauses)
@@ -189,7 +275,7 @@ def run(clauses: str, *events: list[tuple[int, int]] | int) -> tuple[MatchRecogn
         if isinstance(event, int):
             operator.on_punctuation(0, Punctuation("ts", event), out)
         else:
-            rows = [{"k": "x", "v": v, "d": 0.0, "ts": time} for time, v in event]
+            rows = [row(v, time) for time, v in event]
             operator.on_batch(0, Block(pl.DataFrame(rows, schema=SCHEMA)), out)
     return operator, out
 

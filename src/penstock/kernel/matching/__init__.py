@@ -3,6 +3,8 @@
     automaton    a pattern as places with what may follow each, in the order of preference
     lazy_dfa     the same where conditions look at single rows: one state per row, made as needed
     conditions   which variables a row can be of, for all rows at once
+    shared_attempts   all attempts of a partition at once: those in the same state are one
+    long_partitions   partitions with many rows that wait, of which only new ones are looked at
     sorted_rows  the rows of partitions, each in its order
     search       from which rows matches are tried, and where the search goes on
     scan         matches by that automaton, for all rows of a block at once

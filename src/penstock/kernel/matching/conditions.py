@@ -42,6 +42,11 @@ class VariableConditions:
     def depend_on_match(self) -> bool:
         return any(each is not None for each in self.dependent)
 
+    @property
+    def rows_back(self) -> int:
+        """How many rows before a row are looked at for its mask."""
+        return max((leaf.back for leaf in self._earlier), default=0)
+
     def _column(self, leaf: Expression) -> Expression:
         """What a row has itself, or a column with what an earlier one has."""
         assert isinstance(leaf, Navigation)

@@ -4,8 +4,9 @@ Rows wait until the bound has passed them: then all rows of their time are here,
 time can be put in order. Partitions that have got rows are searched together, with what they hold:
 the rows of an attempt at a match that is not decided, and as many before it as PREV looks back. An
 attempt is decided when no row can make it longer or another way preferred; when the bound is more
-than WITHIN beyond its first row; or when the input is over. Then the match is output, the rows
-before the place where the search goes on are forgotten, and it goes on.
+than WITHIN beyond its first row; when it has had as many rows as it may; or when the input is over.
+Then the match is output, the rows before the place where the search goes on are forgotten, and it
+goes on. Partitions that hold many rows are kept apart (`long_partitions`).
 
 The times that a match has been given as measures are at or after its first row. So behind here the
 bound is the first row of the oldest attempt; for the time of the last row, as many rows further as
@@ -14,7 +15,7 @@ the shortest match has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,16 +25,16 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.matching.automaton import Automaton
 from penstock.kernel.matching.conditions import VariableConditions, rows_looked_back
+from penstock.kernel.matching.long_partitions import MANY_ROWS, LongPartitions, unnumbered
 from penstock.kernel.matching.measures import Measures
 from penstock.kernel.matching.scan import Scan
 from penstock.kernel.matching.search import (
-    Matches,
     NextMatch,
     Search,
     find_matches,
     next_matches,
 )
-from penstock.kernel.matching.sorted_rows import BACK, SEEN, SortedRows
+from penstock.kernel.matching.sorted_rows import BACK, SEEN, SOON, START, SortedRows
 from penstock.kernel.matching.threads import ThreadSearch
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.operators.least_held import LeastHeld
@@ -44,22 +45,20 @@ from penstock.model.match import MatchDefinition, Navigation
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 
-#: Of a partition's rows: the time of the first row of its attempt, and of the first row with which
-#: a match could end; END: there is none.
-_START, _SOON = "__start", "__soon"
-
 #: Rows that are looked through to say which match comes next, and how often one may be tried.
 MOST_ROWS, MOST_TRIED = 1 << 12, 1 << 14
 
 
 @dataclass
 class MatchState(State):
-    """Rows that the bound has not passed; rows of attempts that are not decided; bounds."""
+    """Rows that the bound has not passed; rows of attempts that are not decided; bounds; counts."""
 
     waiting: SegmentTable = table()
     held: SegmentTable = table()
+    long: SegmentTable = table()  # of partitions that have many
     bound: int = BEGINNING
     sent: dict[str, int] = field(default_factory=dict)
+    ended: int = 0  # attempts that had as many rows as one can have
 
 
 class MatchRecognize(Operator):
@@ -69,23 +68,31 @@ class MatchRecognize(Operator):
 
     def __init__(self, match: MatchDefinition) -> None:
         super().__init__()
-        self.state = MatchState(SegmentTable(on=match.on), SegmentTable(on=_START))
+        self.state = MatchState(SegmentTable(on=match.on), SegmentTable(on=START))
         self._match = match
         automaton = Automaton(match.pattern)
         self._conditions = VariableConditions(match)
         self._back = rows_looked_back(match, automaton)
         self._least_rows = match.pattern.least_rows
         self._search: Search
+        self._long: LongPartitions | None = None
         if self._conditions.depend_on_match:
             self._search = ThreadSearch(automaton, self._conditions, match.partition)
         else:
-            self._search = Scan(automaton, all_count=match.skip.to == "next")
+            all_count = match.skip.to == "next"
+            scan = Scan(automaton, match.partition, match.within, all_count=all_count)
+            self._search = scan
+            self._long = LongPartitions(match, self._conditions, scan, self._back)
         self._measures = Measures(match)
         self._least = LeastHeld()
         self._held = self.state.held
 
     def useful(self) -> frozenset[str]:
         return frozenset((self._match.on,))
+
+    @property
+    def ended_attempts(self) -> int | None:
+        return None if self._match.most_rows is None else self.state.ended
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         # A row without a time has no place in the order.
@@ -95,13 +102,14 @@ class MatchRecognize(Operator):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on != self._match.on or punctuation.bound <= self.state.bound:
             return
+        self._find_restored()
         self.state.bound = bound = punctuation.bound
         coming = self.state.waiting.take_below(bound)
         found = self._look(coming, bound) if coming or self._is_due(bound) else None
         if found is not None:
             out.batch(Block(found))
         for name, time in self._match.times.items():
-            held = min(bound, self._least.of(self.state.held, _held_by(time)))
+            held = min(bound, self._oldest(_held_by(time)))
             if held > self.state.sent.get(name, BEGINNING):
                 self.state.sent[name] = held
                 out.punctuation(Punctuation(name, held))
@@ -109,8 +117,29 @@ class MatchRecognize(Operator):
     def _is_due(self, bound: int) -> bool:
         """Whether an attempt is decided by the bound alone."""
         if bound >= END:
-            return bool(self.state.held.segments)
-        return self._least.of(self.state.held, _START) < self._over_below(bound)
+            return bool(self.state.held.segments or self.state.long.segments)
+        return self._oldest(START) < self._over_below(bound)
+
+    def _oldest(self, column: str) -> int:
+        """The least time that rows of attempts which are not decided hold back."""
+        held = self._least.of(self.state.held, column)
+        if self._long is None:
+            return held
+        behind = self._least_rows - 1 if column == SOON else 0
+        return min(held, self._long.first_start(behind))
+
+    def _find_restored(self) -> None:
+        """Where state was restored, what is remembered was of other rows."""
+        state = self.state
+        if state.held is self._held:
+            return
+        self._held = state.held
+        self._search.forget()
+        if self._long is not None:
+            self._long.forget()
+            for rows in state.long:
+                state.held.append(unnumbered(rows))
+            state.long.clear()
 
     def _over_below(self, bound: int) -> int:
         """Attempts whose first row is below that are decided."""
@@ -119,17 +148,26 @@ class MatchRecognize(Operator):
 
     def _look(self, coming: list[pl.DataFrame], bound: int) -> pl.DataFrame | None:
         """The results of all matches that are decided now."""
-        if self.state.held is not self._held:
-            self._search.forget()  # it was restored: what is remembered was of other rows
-            self._held = self.state.held
-        kept = self._take_held(coming, bound)
+        recalled: list[pl.DataFrame] = []
+        if self._long is not None:
+            over = self._over_below(bound)
+            recalled, coming = self._long.take(self.state.long, coming, bound, over)
+        kept = self._take_held(coming, bound) + recalled
+        if not kept and not coming:
+            return None
         rows = SortedRows.of(_together(kept, coming), self._match, bound)
         masks = self._conditions.masks(rows)
         match = self._match
-        matches = find_matches(self._search, rows, masks, match.skip, match.variables)
+        ended = self._search.ended
+        results = []
+        for matches in find_matches(self._search, rows, masks, match.skip, match.variables):
+            held = matches.held
+            if matches.starts:
+                results.append(self._measures.results(rows, matches))
+        self.state.ended += self._search.ended - ended
         if bound < END:
-            self._hold(rows, matches)
-        return self._measures.results(rows, matches) if matches.starts else None
+            self._hold(rows, held)
+        return pl.concat(results) if results else None
 
     def _take_held(self, coming: list[pl.DataFrame], bound: int) -> list[pl.DataFrame]:
         """Take out the rows of partitions that have got rows, or whose attempt is over."""
@@ -140,7 +178,7 @@ class MatchRecognize(Operator):
             taken = list(held)
             held.clear()
             return taken
-        over = pl.col(_START) < self._over_below(bound)
+        over = pl.col(START) < self._over_below(bound)
         if not coming:
             return held.take_where(lambda rows: rows.select(over).to_series().to_numpy())
         having = pl.concat([rows.select(keys) for rows in coming]).unique()
@@ -155,16 +193,21 @@ class MatchRecognize(Operator):
 
         return held.take_where(going)
 
-    def _hold(self, rows: SortedRows, matches: Matches) -> None:
+    def _hold(self, rows: SortedRows, held: Mapping[int, int]) -> None:
         """Keep what is not decided, and what PREV may look back to."""
         firsts = rows.partitions
         stops = rows.stop[firsts]
         starts = stops.copy()
-        if matches.held:
-            open_ = np.searchsorted(stops, list(matches.held))
-            starts[open_] = list(matches.held.values())
+        if held:
+            open_ = np.searchsorted(stops, list(held))
+            starts[open_] = list(held.values())
         sizes = stops - firsts
-        begin = np.repeat(starts, sizes)
+        if self._long is not None and (is_long := stops - starts >= MANY_ROWS).any():
+            self._long.keep(self.state.long, rows, starts[is_long].tolist())
+            kept_from = np.where(is_long, stops + self._back, starts)
+        else:
+            kept_from = starts
+        begin = np.repeat(kept_from, sizes)
         number = np.arange(len(rows.times))
         kept = number >= begin - self._back
         if not kept.any():
@@ -176,8 +219,8 @@ class MatchRecognize(Operator):
         rows_kept = (
             rows.rows.with_columns(
                 pl.Series(BACK, number < begin),
-                pl.Series(_START, np.repeat(begun, sizes)),
-                pl.Series(_SOON, np.repeat(soon, sizes)),
+                pl.Series(START, np.repeat(begun, sizes)),
+                pl.Series(SOON, np.repeat(soon, sizes)),
             )
             .filter(kept)
             .drop(SEEN)
@@ -190,16 +233,18 @@ class MatchRecognize(Operator):
         state = self.state
         if state.waiting.segments:
             return True
-        return self._match.within is not None and self._least.of(state.held, _START) < END
+        return self._match.within is not None and self._oldest(START) < END
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         state = self.state
-        count = state.waiting.rows + state.held.rows
+        self._find_restored()
+        count = state.waiting.rows + state.held.rows + state.long.rows
         if not count:
             return ()
         found: list[NextMatch] | None = None
         if count <= MOST_ROWS:
-            rows = SortedRows.of(_together(state.held, state.waiting), self._match, END)
+            kept = [*state.held, *map(unnumbered, state.long)]
+            rows = SortedRows.of(_together(kept, state.waiting), self._match, END)
             masks = self._conditions.masks(rows)
             found = next_matches(self._search, rows, masks, MOST_TRIED)
         if found is None:
@@ -211,7 +256,7 @@ class MatchRecognize(Operator):
         """Before this nothing is decided; to look for matches in all rows takes too long."""
         lowest = self.state.waiting.lowest()
         first = END if lowest is None else lowest
-        oldest = self._least.of(self.state.held, _START)
+        oldest = self._oldest(START)
         within = END if self._match.within is None else self._match.within
         bound = min(first + 1, oldest + within + 1, END)
         times = dict.fromkeys(self._match.times, min(oldest, first))
@@ -233,7 +278,7 @@ class MatchRecognize(Operator):
         time = times[self._match.on]
         if time is None:
             return ()
-        least = min(time, self._least.of(self.state.held, _START))
+        least = min(time, self._oldest(START))
         needs = (Need(0, self._match.on, time + 1),)
         return (Waiting(needs, dict.fromkeys(self._match.times, least), certain=False),)
 
@@ -241,7 +286,7 @@ class MatchRecognize(Operator):
         if on not in self._match.times:
             return None
         first = self.state.waiting.lowest()
-        begun = self._least.of(self.state.held, _held_by(self._match.times[on]))
+        begun = self._oldest(_held_by(self._match.times[on]))
         oldest = min(END if first is None else first, begun)
         certain = bound >= END or oldest >= bound
         return Needs((Need(0, self._match.on, bound),), certain)
@@ -252,11 +297,13 @@ class MatchRecognize(Operator):
 
 def _together(held: Iterable[pl.DataFrame], new: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Rows that were held, and new ones."""
-    before = (rows.drop(_START, _SOON).with_columns(pl.lit(True).alias(SEEN)) for rows in held)
+    before = (
+        rows.drop(START, SOON, strict=False).with_columns(pl.lit(True).alias(SEEN)) for rows in held
+    )
     unseen = {BACK: pl.lit(False), SEEN: pl.lit(False)}
     return pl.concat([*before, *(rows.with_columns(**unseen) for rows in new)])
 
 
 def _held_by(time: Navigation) -> str:
     """What holds the bound of a measure back."""
-    return _SOON if time.variable is None and time.last else _START
+    return SOON if time.variable is None and time.last else START

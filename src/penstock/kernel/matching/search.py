@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,9 +14,15 @@ from penstock.kernel.matching.sorted_rows import SortedRows
 from penstock.model.match import Skip
 from penstock.model.timestamps import BEGINNING, END
 
+#: Rows of matches that are told at a time.
+MOST_VARIABLES = 1 << 22
+
 
 class Search(Protocol):
     """Tries matches: `scan` or `threads`."""
+
+    @property
+    def ended(self) -> int: ...
 
     def forget(self) -> None: ...
 
@@ -56,8 +63,11 @@ class Matches:
 
 def find_matches(
     search: Search, rows: SortedRows, masks: Ints, skip: Skip, names: tuple[str, ...]
-) -> Matches:
-    """All matches that are decided, partition by partition."""
+) -> Iterator[Matches]:
+    """All matches that are decided, partition by partition.
+
+    They come in parts, because matches may overlap; the last one has all that is held.
+    """
     found = Matches()
     begins = search.begins(rows, masks)
     wanted = names.index(skip.variable) if skip.variable is not None else -1
@@ -77,7 +87,10 @@ def find_matches(
             found.variables += variables
             if skip.to != "next":
                 index = bisect_left(begins, start + skipped(skip, variables, wanted), index)
-    return found
+            if len(found.variables) >= MOST_VARIABLES:
+                yield found
+                found = Matches(held=found.held)
+    yield found
 
 
 def skipped(skip: Skip, variables: list[int], wanted: int) -> int:
@@ -127,6 +140,7 @@ def next_matches(
             if most < 0:
                 return None
             last = END - 1 if rows.within is None else ticks[start] + rows.within
+            last = ticks[limit - 1] if rows.is_full(start) else last
             decided = max(decided, (last if at < 0 else ticks[at]) + 1)
             if end >= 0:
                 found.append(NextMatch(decided, start, end, search.variables(start, end)))

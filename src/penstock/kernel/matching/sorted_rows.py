@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,11 @@ from penstock.model.timestamps import END
 #: Of a row: that it stands here only for those behind it to look back to; that it was looked at
 #: before, and belongs to an attempt that was not decided then, or to one behind it.
 BACK, SEEN = "__back", "__seen"
+#: Of a partition's rows: the time of the first row of its attempt, and of the first row with which
+#: a match could end; END: there is none.
+START, SOON = "__start", "__soon"
+#: The same object equals itself as a part of a tuple.
+_NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class SortedRows:
     seen: npt.NDArray[np.bool_]
     bound: int
     within: int | None
+    most_rows: int | None
 
     @classmethod
     def of(cls, rows: pl.DataFrame, match: MatchDefinition, bound: int) -> SortedRows:
@@ -43,6 +51,10 @@ class SortedRows:
         code = combine(map(code_column, map(rows.get_column, match.partition)), rows.height)
         keys = ["__code", *(each.column for each in match.order)]
         descending = [False, *(each.descending for each in match.order)]
+        if rows.get_column(BACK).any():
+            # Of rows that are equal otherwise, those to look back to stand in front.
+            keys.append(BACK)
+            descending.append(True)
         rows = rows.with_columns(pl.Series("__code", code.codes))
         rows = rows.sort(keys, descending=descending, nulls_last=descending)
         codes = rows.get_column("__code").to_numpy()
@@ -58,6 +70,7 @@ class SortedRows:
             rows.get_column(SEEN).to_numpy(),
             bound,
             match.within,
+            match.most_rows,
         )
 
     @cached_property
@@ -92,15 +105,30 @@ class SortedRows:
         """The number of rows of its partition before each."""
         return np.arange(len(self.times)) - self.first
 
+    def key(self, row: int, partition: Sequence[str]) -> tuple[Any, ...]:
+        """The partition of a row."""
+        return key_of(self.rows.select(partition).row(row) if partition else ())
+
     def limit(self, start: int) -> int:
         """Behind the last row that a match can reach that begins there, of those that are here."""
         stop = self.stops[start]
+        if self.most_rows is not None:
+            stop = min(stop, start + self.most_rows)
         if self.within is None:
             return stop
         return bisect_right(self.ticks, self.ticks[start] + self.within, start, stop)
 
     def is_over(self, start: int) -> bool:
         """Whether no later row can belong to a match that begins there."""
-        if self.bound >= END:
+        if self.bound >= END or self.is_full(start):
             return True
         return self.within is not None and self.ticks[start] + self.within < self.bound
+
+    def is_full(self, start: int) -> bool:
+        """Whether a match that begins there has as many rows here as it can have."""
+        return self.most_rows is not None and self.limit(start) - start == self.most_rows
+
+
+def key_of(values: Iterable[Any]) -> tuple[Any, ...]:
+    """What a partition is told apart by: all NaN are one."""
+    return tuple(_NAN if value != value else value for value in values)

@@ -5,7 +5,8 @@ about the match (`known`), and which row was of what. Threads stand in the order
 that are at the same place and know the same have the same future, so the less preferred one ends;
 when one reaches the end of the pattern, all that are less preferred do.
 
-An attempt of many rows that is not decided goes on where it was when more rows come.
+An attempt of many rows that is not decided goes on where it was when more rows come. It takes a
+number of rows at most (`match_rows`), because each is tried with all that came before it.
 
 `known` has a value for each thing that conditions ask: the rows of a navigation, counts and sums of
 an aggregate. A row that is tried counts in it, as one of its variable.
@@ -79,6 +80,8 @@ class ThreadSearch:
         self._paths: dict[int, Any] = {}
         self._navigations = {s for leaf, s in self._slots.items() if isinstance(leaf, Navigation)}
         self._begun: dict[tuple[Any, ...], _Attempt] = {}
+        #: Attempts that could have gone on, and had as many rows as one can have.
+        self.ended = 0
 
     def forget(self) -> None:
         """Nothing is remembered of attempts: they are gone again from their first rows."""
@@ -168,6 +171,7 @@ class ThreadSearch:
                 begin += attempt.rows
         end, at, threads = self._go(start, begin, limit, threads, end)
         is_open = at < 0 and limit == stop and not rows.is_over(start)
+        self.ended += at < 0 and rows.is_full(start)
         if is_open and stop - start >= LONG:
             path = self._paths.get(start)
             self._begun[self._key(start)] = _Attempt(start, stop - start, end, path, threads)
@@ -175,7 +179,7 @@ class ThreadSearch:
 
     def _key(self, row: int) -> tuple[Any, ...]:
         """The partition of a row."""
-        return self._rows.rows.select(self._partition).row(row) if self._partition else ()
+        return self._rows.key(row, self._partition)
 
     def _moved(self, attempt: _Attempt, start: int) -> tuple[_Threads, int]:
         """Threads and last row of an attempt, whose rows stand elsewhere now."""

@@ -40,6 +40,10 @@ class Names(Protocol):
         """Where clocks show what calendar functions say."""
 
     @property
+    def match_rows(self) -> int:
+        """How many rows an attempt at a match takes where conditions depend on the match."""
+
+    @property
     def host(self) -> HostFunctions | None:
         """What the host can compute beside the kernel; None: nothing."""
 

@@ -58,6 +58,8 @@ def bind_match(clause: MatchClause, node: Node, scope: Scope, context: Context) 
         skip,
         length,
     )
+    if not match.looks_at_rows:
+        match = replace(match, most_rows=context.names.match_rows)
     if not match.partition and not measures:
         raise NotExecutable(
             "a match would give a row without columns",
