@@ -90,7 +90,7 @@ def stream(rows: int, groups: int) -> pl.DataFrame:
         {
             "k": draw.integers(0, groups, rows),
             "v": draw.integers(0, 1000, rows),
-            "ts": np.arange(rows) * 1_000_000 // RATE,
+            "ts": (np.arange(rows) * 1_000_000 // RATE).astype("datetime64[us]"),
         }
     )
 

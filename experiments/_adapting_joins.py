@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from _times import with_times
 
 from penstock.lab.experimenting import Plot
 from penstock.local.engine import LocalEngine
@@ -80,7 +81,7 @@ def run(runs: Sequence[AdaptingRun], rate: float, shares: Shares, seconds: int, 
         for each in runs if second % 2 else runs[::-1]:
             start = time.process_time()
             for name, rows in blocks.items():
-                each.engine.push(name, rows)
+                each.engine.push(name, with_times(rows))
             results = each.engine.query("q").fetch().height
             each.busy.append(time.process_time() - start)
             each.results.append(results)

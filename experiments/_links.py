@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from _times import with_times
 
 from penstock.lab.experimenting import Check, Plot, Table
 from penstock.local.engine import LocalEngine
@@ -89,7 +90,7 @@ def rows_held(
         for name, (rows, skew) in links.items():
             due = rows.filter(pl.col("ts").is_between(now - skew, now - skew + step, closed="left"))
             if due.height:
-                engine.push(name, due)
+                engine.push(name, with_times(due))
             elif now - skew >= 0:
                 engine.punctuate(name, now - skew)
         most = max(most, _held(engine))

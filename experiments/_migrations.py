@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
+from _times import with_times
 
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.joins.window_join import WindowJoin
@@ -65,7 +66,7 @@ class Running:
             for name, interval in zip("abcd", self._setting.intervals, strict=True):
                 rows = list(self._rows(name, interval))
                 if rows:
-                    self.engine.push(name, pl.DataFrame(rows, orient="row"))
+                    self.engine.push(name, with_times(pl.DataFrame(rows, orient="row")))
                 self._count()
                 self.engine.punctuate(name, self.now * MILLISECOND)
             self.results += self.engine.query("q").fetch().height

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from penstock.kernel.operators.select import Select
 from penstock.local.delayed import delay
 from penstock.local.engine import LocalEngine
-from penstock.model.timestamps import MINUTE, SECOND
+from penstock.model.timestamps import MINUTE, SECOND, from_ticks
 from penstock.runtime.clock import VirtualClock
 
 MODES = ("iop", "oop")
@@ -71,11 +72,11 @@ def _most(engine: LocalEngine, seconds: Iterable[int], push: Callable[[int], Non
 def lull(mode: str, seconds: int) -> tuple[int, int]:
     """Case 1: the most rows held while Control is silent for so long, and rows counted."""
     engine = engine_in(mode, LULL)
-    engine.push("control", [{"ts": 0}])
+    engine.push("control", [{"ts": from_ticks(0)}])
 
     def push(second: int) -> None:
         for name in ("main1", "main2"):
-            engine.push(name, [{"ts": second * SECOND}])
+            engine.push(name, [{"ts": from_ticks(second * SECOND)}])
 
     most = _most(engine, range(1, seconds + 1), push)
     engine.finish()
@@ -90,13 +91,14 @@ def split_plan(mode: str, behind: int, seconds: int = 240) -> tuple[int, int]:
     [expensive] = [
         node
         for node in engine._host.graph.nodes.values()
-        if node.operator is not None and EXPENSIVE in str(getattr(node.operator, "_predicate", ""))
+        if isinstance(node.operator, Select)
+        and EXPENSIVE in str(node.operator.condition.expression)
     ]
     delay(expensive, clock, behind * SECOND)
 
     def push(second: int) -> None:
         clock.wait_until(second * SECOND)
-        engine.push("packets", [{"len": second, "ts": second * SECOND}])
+        engine.push("packets", [{"len": second, "ts": from_ticks(second * SECOND)}])
 
     most = _most(engine, range(seconds), push)
     engine.finish()
@@ -111,7 +113,7 @@ def late_input(mode: str) -> dict[str, tuple[int, int]]:
     seen: dict[str, list[int]] = {"sort of S0": [], "S0": [], "S1": []}
     for minute in range(60):
         for name in ("s0", "s1"):
-            engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
+            engine.push(name, [{"k": 1, "ts": from_ticks(minute * MINUTE)}])
         if minute < 20:
             continue
         # Those of the join, whichever it is: where order is kept it is another one.
@@ -131,7 +133,7 @@ def ordered_output(ordered: bool, r0: int, r1: int) -> tuple[int, list[int]]:
     engine.query("q").subscribe(lambda rows: out.extend(rows["t0"].to_physical().to_list()))
     for minute in range(last + 1):
         for name in ("s0", "s1"):
-            engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
+            engine.push(name, [{"k": 1, "ts": from_ticks(minute * MINUTE)}])
     waiting = held(engine, "Order")
     late = sorted({t // MINUTE - last for t in _seen_after(engine, out)})
     return waiting, late

@@ -13,6 +13,7 @@ import pytest
 
 from penstock.lab.benchmarking import difference
 from penstock.local.engine import LocalEngine
+from tests.ticks import push_ticks
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 QUERIES: dict[str, Any] = runpy.run_path(str(FOLDER / "_sharing_queries.py"))
@@ -54,8 +55,8 @@ def test_what_is_compared_with_is_what_the_queries_mean(sharing: Any) -> None:
         engine.sql(f"CREATE STREAM {name} ({schema}) TIMESTAMP BY {on} SLACK 1 HOUR")
     queries = draw_queries(40)
     running = {query.name: engine.sql(query.ours) for query in queries}
-    engine.push("orders", orders.sample(fraction=1, shuffle=True, seed=3))
-    engine.push("refunds", refunds)
+    push_ticks(engine, "orders", orders.sample(fraction=1, shuffle=True, seed=3))
+    push_ticks(engine, "refunds", refunds)
     engine.finish()
     for query in queries:
         found = running[query.name].results()

@@ -12,6 +12,7 @@ from penstock.local.query import LocalQuery
 from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw
 from tests.engine.random_streams import Declared, Event, Push, Row
+from tests.ticks import push_ticks
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")
@@ -52,7 +53,7 @@ def feed(engine: LocalEngine, events: Iterable[Event]) -> None:
     """Let events happen."""
     for event in events:
         if isinstance(event, Push):
-            engine.push(event.stream, event.rows)
+            push_ticks(engine, event.stream, event.rows)
         else:
             engine.punctuate(event.stream, event.bound)
 

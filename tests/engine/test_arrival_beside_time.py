@@ -22,6 +22,7 @@ from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, Micro
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.draw import seeds
 from tests.engine.running import rows_of
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS, INTERNAL"
 BY_ARRIVAL = "SELECT count(*) AS n, sum(v) AS v FROM s [RANGE 3 SECONDS, WA arrival_ts]"
@@ -61,7 +62,7 @@ def test_this_process_stamps_rows_beside_their_own_time(text: str, seed: int, mo
     query = engine.sql(text)
     for now, rows in arriving(seed):
         clock.spend(now - clock.now())
-        engine.push("s", rows)
+        push_ticks(engine, "s", rows)
     engine.finish()
     came = [{**row, "row_num": n} for n, row in enumerate(stamped(seed), start=1)]
     assert same_rows(rows_of(query.results()), evaluate(query.plan, {"s": came}))
@@ -90,10 +91,10 @@ def test_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> None:
     engine = LocalEngine(clock=clock)
     engine.sql(STREAM)
     query = engine.sql(BY_ARRIVAL)
-    engine.push("s", [{"v": 1, "ts": clock.now()}])
+    push_ticks(engine, "s", [{"v": 1, "ts": clock.now()}])
     assert query.results().height == 0 and "the clock at" in str(query.why())
     clock.spend(3 * SECOND)
-    engine.push("s", [])
+    push_ticks(engine, "s", [])
     assert query.results().height == 1
 
 

@@ -49,6 +49,7 @@ from tests.engine.running import (
     started,
 )
 from tests.kernel.moving import Snapshot
+from tests.ticks import push_ticks
 
 # --- between pushes, in SQL ---------------------------------------------------------------------
 
@@ -187,7 +188,7 @@ class Hosted:
         """Rows or a bound come in; nothing runs yet."""
         self.happened.append(event)
         if isinstance(event, Push):
-            self.host.push(event.stream, event.rows)
+            push_ticks(self.host, event.stream, event.rows)
         else:
             self.host.punctuate(event.stream, event.bound)
 

@@ -16,6 +16,7 @@ from penstock.local.query import LocalQuery
 from tests.engine.draw import Draw, check_seeds, many_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
+from tests.ticks import push_ticks
 
 EXTREMES = ("greatest(x.ts, y.ts)", "least(x.ts, y.ts)", "least(y.ts, greatest(y.ts, x.ts))")
 
@@ -55,8 +56,8 @@ def joined(extreme: str, kind: str = "JOIN") -> tuple[LocalEngine, LocalQuery]:
         f"SELECT count(*) AS n FROM (SELECT {extreme}(a.ts, b.ts) AS t FROM a {kind} b "
         "ON a.ts BETWEEN b.ts - 100 AND b.ts + 100) [RANGE 10, WA t]"
     )
-    engine.push("a", [{"ts": 1}])
-    engine.push("b", [{"ts": 2}])
+    push_ticks(engine, "a", [{"ts": 1}])
+    push_ticks(engine, "b", [{"ts": 2}])
     return engine, query
 
 
@@ -82,7 +83,7 @@ def test_the_greatest_time_of_three_is_over_when_rows_of_all_are() -> None:
             "WHERE x < 50) [RANGE 10, WA t]"
         )
         for name in "abc":
-            engine.push(name, [{"ts": 1}])
+            push_ticks(engine, name, [{"ts": 1}])
         for name in "abc":
             assert query.results().height == 0
             engine.punctuate(name, 10)
@@ -103,11 +104,11 @@ def test_a_day_is_answered_when_it_is_over() -> None:
     engine = LocalEngine()
     engine.sql("CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 HOUR")
     query = engine.sql("SELECT CAST(ts AS DATE) AS day, sum(v) AS s FROM s GROUP BY day")
-    engine.push("s", [{"v": 1, "ts": datetime(2026, 1, 1, 9)}])
-    engine.push("s", [{"v": 2, "ts": datetime(2026, 1, 2, 0, 59)}])
+    push_ticks(engine, "s", [{"v": 1, "ts": datetime(2026, 1, 1, 9)}])
+    push_ticks(engine, "s", [{"v": 2, "ts": datetime(2026, 1, 2, 0, 59)}])
     assert query.results().height == 0
     assert "2026-01-02 01:00:00" in str(query.why())
-    engine.push("s", [{"v": 4, "ts": datetime(2026, 1, 2, 1)}])
+    push_ticks(engine, "s", [{"v": 4, "ts": datetime(2026, 1, 2, 1)}])
     assert [(str(day), s) for day, s in query.results().rows()] == [("2026-01-01", 1)]
 
 
@@ -117,9 +118,11 @@ def test_a_column_of_seconds_since_1970_is_a_time() -> None:
     query = engine.sql(
         "SELECT count(*) [RANGE 1 MINUTE] AS n FROM (SELECT timestamp_seconds(epoch) AS t FROM s)"
     )
-    engine.push("s", [{"epoch": 1_700_000_000}, {"epoch": 1_700_000_039}])
+    push_ticks(engine, "s", [{"epoch": 1_700_000_000}, {"epoch": 1_700_000_039}])
     assert query.results().height == 0
-    engine.push("s", [{"epoch": 1_700_000_045}, {"epoch": 1 << 60}])  # no time has that number
+    push_ticks(
+        engine, "s", [{"epoch": 1_700_000_045}, {"epoch": 1 << 60}]
+    )  # no time has that number
     assert query.results().rows() == [
         (2, datetime(2023, 11, 14, 22, 13), datetime(2023, 11, 14, 22, 14)),
         (1, datetime(2023, 11, 14, 22, 14), datetime(2023, 11, 14, 22, 15)),

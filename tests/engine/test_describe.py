@@ -16,6 +16,7 @@ from tests.engine.draw import Seeded, seeds
 from tests.engine.random_queries import queries
 from tests.engine.random_streams import arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 
@@ -34,7 +35,7 @@ def punctuation_from(query: str, *, settings: str = "", seconds: int = 240) -> l
 
     with patch.object(source, "append_as_is", noted):
         for second in range(seconds):
-            engine.push("s", [{"k": 1, "ts": second * SECOND}])
+            push_ticks(engine, "s", [{"k": 1, "ts": second * SECOND}])
     return said
 
 
@@ -96,7 +97,7 @@ def test_a_bound_on_one_key_is_rolled_up_too() -> None:
         "CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k"
     )
     source = engine._host.source("s").output
-    engine.push("s", [{"k": k, "ts": 0} for k in (1, 2)])
+    push_ticks(engine, "s", [{"k": k, "ts": 0} for k in (1, 2)])
     with patch.object(source, "append_as_is", wraps=source.append_as_is) as append:
         for second in range(0, 121, 10):
             engine.punctuate("s", second * SECOND, {"k": 1})

@@ -14,6 +14,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw, check_seeds, many_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import feed, how, rows_of, started
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 COUNT = "SELECT k, count(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY k"
@@ -38,7 +39,7 @@ def shown(engine: LocalEngine) -> list[tuple[Any, ...]]:
 
 
 def push(engine: LocalEngine, *seconds: int) -> None:
-    engine.push("s", [{"k": "x", "v": 1, "ts": second * SECOND} for second in seconds])
+    push_ticks(engine, "s", [{"k": "x", "v": 1, "ts": second * SECOND} for second in seconds])
 
 
 def test_every_change_of_an_open_window_is_shown_and_its_result_is_final() -> None:

@@ -12,6 +12,7 @@ from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.random_streams import numbered
 from tests.engine.running import AGGREGATIONS, rows_of
+from tests.ticks import push_ticks
 
 STREAMS = (
     "CREATE STREAM s (k STRING, price INT, tags ARRAY<INT>, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 "
@@ -50,8 +51,8 @@ def test_first_and_last_go_by_event_time_under_a_coarser_time(aggregation: str) 
     engine.sql("; ".join(f"CREATE QUERY q{n} AS {way}" for n, way in enumerate(WAYS)))
     partner = [{"k": "a", "price": 4, "ts": SECOND}]
     for row in ROWS:
-        engine.push("s", [row])
-    engine.push("r", partner)
+        push_ticks(engine, "s", [row])
+    push_ticks(engine, "r", partner)
     engine.finish()
     for number, way in enumerate(WAYS):
         query = engine.query(f"q{number}")
@@ -77,6 +78,6 @@ def test_lists_and_aggregates_of_users_go_by_event_time_under_a_coarser_time() -
     )
     start = datetime(2024, 5, 1)
     rows = [{**row, "ts": start + timedelta(microseconds=row["ts"])} for row in ROWS]
-    engine.push("s", rows)
+    push_ticks(engine, "s", rows)
     engine.finish()
     assert query.results().rows() == [(start, "[5,1,9,3]", 3, 1)]

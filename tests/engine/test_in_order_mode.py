@@ -17,6 +17,7 @@ from penstock.local.delayed import delay
 from penstock.model.timestamps import MINUTE, SECOND
 from penstock.runtime.clock import VirtualClock
 from tests.engine.draw import seeds
+from tests.ticks import push_ticks
 
 
 def engine_in(mode: str, text: str) -> LocalEngine:
@@ -48,10 +49,10 @@ APART = 6
 def lull(mode: str, rows: int) -> tuple[int, int]:
     """Rows in queues and partial counts while Control is silent and the others send some rows."""
     engine = engine_in(mode, LINKS + Q1_2)
-    engine.push("control", [{"ts": 0}])
+    push_ticks(engine, "control", [{"ts": 0}])
     for row in range(1, rows + 1):
         for name in ("main1", "main2"):
-            engine.push(name, [{"ts": row * APART * SECOND}])
+            push_ticks(engine, name, [{"ts": row * APART * SECOND}])
     queued = engine._host.graph.queued_rows()
     partials = held(engine, "WidAggregate")
     engine.finish()
@@ -95,7 +96,7 @@ def split_plan(mode: str, behind: int) -> tuple[int, int]:
     peak = 0
     for second in range(SECONDS):
         clock.wait_until(second * SECOND)
-        engine.push("packets", [{"len": second, "ts": second * SECOND}])
+        push_ticks(engine, "packets", [{"len": second, "ts": second * SECOND}])
         peak = max(peak, engine.queued_rows())
     engine.finish()
     clock.wait_until((SECONDS + behind) * SECOND)
@@ -128,7 +129,7 @@ def late_input(mode: str) -> dict[str, int]:
     engine = engine_in(mode, JOIN)
     for minute in range(40):
         for name in ("s0", "s1"):
-            engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
+            push_ticks(engine, name, [{"k": 1, "ts": minute * MINUTE}])
     joins = ("OAJoin", "FilterOrder")
     tables = {table: rows for name, table, rows, _ in engine.state() if name.startswith(joins)}
     return {"sorted S0": held(engine, "Order"), "S0": tables["left"], "S1": tables["right"]}
@@ -163,7 +164,7 @@ def withheld(settings: str, order: str = "") -> dict[str, int]:
     engine.sql(text)
     for minute in range(20):
         for name in ("s0", "s1"):
-            engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
+            push_ticks(engine, name, [{"k": 1, "ts": minute * MINUTE}])
     found = {f"{name.split('-')[0]} {table}": rows for name, table, rows, _ in engine.state()}
     engine.finish()
     rows = engine.query("q").results()
@@ -227,7 +228,9 @@ def answers(mode: str, query: str, seed: int) -> Counter[tuple[object, ...]]:
         name = draw.choice("aaab")
         now[name] += draw.choice([0, 1, 1, 9])
         late = draw.randint(0, 4 if name == "a" else 2)
-        engine.push(name, [{"k": draw.randint(0, 2), "ts": max(0, now[name] - late) * SECOND}])
+        push_ticks(
+            engine, name, [{"k": draw.randint(0, 2), "ts": max(0, now[name] - late) * SECOND}]
+        )
     engine.finish()
     return Counter(engine.query("q").results().iter_rows())
 
@@ -271,7 +274,7 @@ def test_joins_that_keep_lone_rows_give_order_by_a_sort_behind_them(
     for second in range(60):
         times = {"a": second - draw.randint(0, 4), "b": second - draw.randint(0, 2)}
         for name, time in times.items():
-            engine.push(name, [{"k": draw.randint(0, 9), "ts": max(0, time) * SECOND}])
+            push_ticks(engine, name, [{"k": draw.randint(0, 9), "ts": max(0, time) * SECOND}])
     engine.finish()
     times_out = engine.query("q").results()["t"]
     assert len(times_out) and times_out.is_sorted()

@@ -46,6 +46,7 @@ from tests.engine.random_streams import (
 from tests.engine.running import how, rows_of
 from tests.engine.test_changes import Hosted, save_and_restore
 from tests.optimizer.joins.trees import all_trees, any_tree, with_orders
+from tests.ticks import push_ticks
 
 #: So many shapes at random of a join of five inputs and more.
 SOME = 20
@@ -140,7 +141,7 @@ def check(draw: Draw, given: Given, orders: Sequence[str], *settings: str) -> No
     host.add_plans(plans)
     for event in given.events:
         if isinstance(event, Push):
-            host.push(event.stream, event.rows)
+            push_ticks(host, event.stream, event.rows)
         else:
             host.punctuate(event.stream, event.bound)
         host.run()

@@ -26,6 +26,7 @@ from tests.engine.random_joins import (
 )
 from tests.engine.random_streams import NAMES, UNITS, Declared, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
+from tests.ticks import push_ticks
 
 #: Algorithms that ask for inputs in order, and give results in that of the greater time.
 IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm")
@@ -218,9 +219,9 @@ def test_a_row_that_is_not_there_is_near_everything() -> None:
         "WITHIN 2 MICROSECONDS LEFT JOIN c AS m ON l.k = m.k WITHIN 3 MICROSECONDS"
     )
     one = {"k": "x", "d": None}
-    engine.push("a", [{**one, "v": 1, "ts": 10}, {**one, "v": 2, "ts": 20}])
-    engine.push("b", [{**one, "v": 3, "ts": 8}])
-    engine.push("c", [{**one, "v": 4, "ts": 12}, {**one, "v": 5, "ts": 22}])
+    push_ticks(engine, "a", [{**one, "v": 1, "ts": 10}, {**one, "v": 2, "ts": 20}])
+    push_ticks(engine, "b", [{**one, "v": 3, "ts": 8}])
+    push_ticks(engine, "c", [{**one, "v": 4, "ts": 12}, {**one, "v": 5, "ts": 22}])
     engine.finish()
     # The partner at 8 keeps 12 away from the first row; the second has none, and meets 22.
     assert sorted(query.results().rows()) == [(1, 3, None), (2, None, 5)]

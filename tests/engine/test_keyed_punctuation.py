@@ -18,6 +18,7 @@ from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.runtime.clock import VirtualClock
 from tests.engine.running import rows_of
+from tests.ticks import push_ticks
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;
@@ -134,7 +135,7 @@ def test_answers_are_the_oracles_and_never_later(name: str) -> None:
         for stream, rows, over, everything in steps(random.Random(seed)):
             inputs[stream] += rows
             for engine in (plain, finer):
-                engine.push(stream, rows)
+                push_ticks(engine, stream, rows)
             for key, bound in over.items():
                 finer.punctuate(stream, bound, {"k": key})
             if everything is not None:
@@ -163,10 +164,10 @@ def row(key: str, second: int) -> dict[str, Any]:
 
 def test_a_join_forgets_the_rows_of_a_key_that_is_over() -> None:
     engine = engine_with("join")
-    engine.push("a", [row(key, second) for key in KEYS for second in range(10)])
+    push_ticks(engine, "a", [row(key, second) for key in KEYS for second in range(10)])
     engine.punctuate("b", 8 * SECOND, {"k": "u"})
     assert stored(engine)["left"] == 30 - 3  # those of u whose partners lie below 8
-    engine.push("a", [row("u", 1), row("v", 1), row("u", 9)])
+    push_ticks(engine, "a", [row("u", 1), row("v", 1), row("u", 9)])
     assert stored(engine)["left"] == 27 + 2  # the first of them can find nobody any more
     engine.punctuate("b", 100 * SECOND, {"k": "v"})
     assert stored(engine)["left"] == 27 + 2 - 11
@@ -174,7 +175,7 @@ def test_a_join_forgets_the_rows_of_a_key_that_is_over() -> None:
 
 def test_a_pattern_about_more_than_keys_changes_nothing_in_a_join() -> None:
     engine = engine_with("left join")
-    engine.push("a", [row("u", 1)])
+    push_ticks(engine, "a", [row("u", 1)])
     engine.punctuate("b", 50 * SECOND, {"k": "u", "x": 3})
     assert stored(engine)["left"] == 1
     assert engine.query("q").rows == 0
@@ -196,7 +197,7 @@ def test_bounds_on_keys_are_forgotten_when_all_rows_are_that_far() -> None:
 
 def test_many_keys_that_are_over_are_swept_together() -> None:
     engine = engine_with("join")
-    engine.push("a", [row(f"k{n}", n % 7) for n in range(6000)])
+    push_ticks(engine, "a", [row(f"k{n}", n % 7) for n in range(6000)])
     for n in range(40):
         engine.punctuate("b", 100 * SECOND, {"k": f"k{n}"})
     assert 6000 - 40 <= stored(engine)["left"] <= 6000 - 32

@@ -12,6 +12,7 @@ from penstock.errors import LateRow, NotExecutable
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.rules.late_rows import TAKE_LATE_ROWS
 from tests.engine.draw import seeds
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts;"
 COUNT = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 4 SECONDS SLIDE 1 SECOND]"
@@ -25,7 +26,7 @@ def engine_with(late: str, query: str = COUNT, aggregation: str = "auto") -> Loc
 
 def push(engine: LocalEngine, *seconds: int) -> None:
     for second in seconds:
-        engine.push("s", [{"ts": second * SECOND}])
+        push_ticks(engine, "s", [{"ts": second * SECOND}])
 
 
 def counts(engine: LocalEngine) -> dict[int, int]:
@@ -109,11 +110,11 @@ def test_results_do_not_depend_on_how_rows_are_cut_into_blocks(late: str, seed: 
     for sizes in ([1], [len(rows)], [2, 3, 7], [5, 1]):
         engine = LocalEngine()
         engine.sql(script)
-        engine.push("other", others)
+        push_ticks(engine, "other", others)
         left, blocks = list(rows), itertools.cycle(sizes)
         while left:
             size = next(blocks)
-            engine.push("s", left[:size])
+            push_ticks(engine, "s", left[:size])
             left = left[size:]
         engine.finish()
         counts = engine.counts("s")
@@ -129,7 +130,7 @@ def test_a_row_is_late_for_windows_that_an_earlier_row_of_its_block_has_closed(
     engine.sql(f"SET late = {late}; {STREAM[:-1]} SLACK 1 SECOND")
     query = engine.sql("SELECT count(*) AS n FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS]")
     # Before the row at 4 the watermark is 6: of its windows, [-5, 5) is over and [0, 10) is open.
-    engine.push("s", [{"ts": second * SECOND} for second in (1, 7, 4)])
+    push_ticks(engine, "s", [{"ts": second * SECOND} for second in (1, 7, 4)])
     engine.finish()
     found = [(start.second, n) for n, start, _ in query.results().rows()]
     assert found == [(55, 1), (0, n), (5, 1)]

@@ -11,6 +11,7 @@ import pytest
 from penstock.errors import NotExecutable, TypeMismatch, UnknownName
 from penstock.local.engine import LocalEngine
 from tests.engine import nested_log
+from tests.ticks import push_ticks
 
 
 def test_a_nested_log_through_every_kind_of_operator_to_parquet_and_back(tmp_path: Path) -> None:
@@ -101,6 +102,8 @@ def test_all_fields_of_a_struct_and_keys_by_their_names() -> None:
     query = engine.sql("SELECT id, user.*, prices.gold FROM log")
     assert query.plan.schema.names == ("id", "name", "address", "gold")
     row = dict.fromkeys(("tags", "amount", "visits"))
-    engine.push("log", [row | {"id": 1, "user": {"name": "Zoë"}, "prices": {"gold": 2}, "ts": 0}])
+    push_ticks(
+        engine, "log", [row | {"id": 1, "user": {"name": "Zoë"}, "prices": {"gold": 2}, "ts": 0}]
+    )
     engine.finish()
     assert query.results().rows() == [(1, "Zoë", None, Decimal("2.00"))]

@@ -13,6 +13,7 @@ from penstock.kernel.rejected import Reason
 from penstock.model.timestamps import SECOND
 from penstock.runtime.clock import VirtualClock
 from tests.engine.draw import seeds
+from tests.ticks import push_ticks
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;
@@ -39,7 +40,7 @@ def counts(engine: LocalEngine) -> list[tuple[str, int]]:
 
 def test_a_group_that_is_over_is_answered_before_the_others() -> None:
     engine = engine_with(COUNT.format("a"))
-    engine.push("a", [row("u", 1), row("v", 2), row("u", 12), row("v", 13)])
+    push_ticks(engine, "a", [row("u", 1), row("v", 2), row("u", 12), row("v", 13)])
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     assert counts(engine) == [("u", 1)]
     engine.punctuate("a", 20 * SECOND)
@@ -50,7 +51,7 @@ def test_a_range_means_every_group_in_it() -> None:
     engine = engine_with(
         "SELECT x, count(*) AS k, count(*) AS n FROM a [RANGE 10 SECONDS] GROUP BY x"
     )
-    engine.push("a", [row("u", 1, x) for x in (1, 2, 3)])
+    push_ticks(engine, "a", [row("u", 1, x) for x in (1, 2, 3)])
     engine.punctuate("a", 10 * SECOND, {"x": (None, 3)})
     assert sorted(engine.query("q").fetch()["x"]) == [1, 2]
 
@@ -60,8 +61,8 @@ def test_patterns_go_through_selections_projections_and_unions() -> None:
         "SELECT key AS k, count(*) AS n FROM (SELECT k AS key, ts FROM a WHERE x = 0 "
         "UNION ALL SELECT k AS key, ts FROM b) [RANGE 10 SECONDS] GROUP BY key"
     )
-    engine.push("a", [row("u", 1), row("v", 1)])
-    engine.push("b", [row("u", 2)])
+    push_ticks(engine, "a", [row("u", 1), row("v", 1)])
+    push_ticks(engine, "b", [row("u", 2)])
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     assert counts(engine) == []  # b may still bring some
     engine.punctuate("b", 10 * SECOND)
@@ -73,7 +74,7 @@ def test_patterns_go_through_selections_projections_and_unions() -> None:
 def test_a_pattern_about_a_column_that_is_gone_or_no_group_says_nothing() -> None:
     for query in (COUNT.format("(SELECT k, ts FROM a)"), COUNT.format("a")):
         engine = engine_with(query)
-        engine.push("a", [row("u", 1, x=5)])
+        push_ticks(engine, "a", [row("u", 1, x=5)])
         engine.punctuate("a", 10 * SECOND, {"x": 5})
         assert counts(engine) == []
 
@@ -82,7 +83,9 @@ def test_a_row_below_such_a_bound_is_late_and_others_are_not() -> None:
     engine = engine_with(COUNT.format("a"))
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     engine.punctuate("a", 5 * SECOND, {"k": "w", "x": (0, 3)})
-    engine.push("a", [row("u", 9), row("u", 10), row("v", 1), row("w", 4, 2), row("w", 4, 3)])
+    push_ticks(
+        engine, "a", [row("u", 9), row("u", 10), row("v", 1), row("w", 4, 2), row("w", 4, 3)]
+    )
     assert engine.counts("a").late == 2
     [aside] = engine.rejected_rows
     assert aside.reason is Reason.LATE
@@ -93,7 +96,7 @@ def test_a_bound_on_all_rows_makes_older_ones_on_some_superfluous() -> None:
     engine = engine_with(COUNT.format("a"))
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     engine.punctuate("a", 15 * SECOND)
-    engine.push("a", [row("u", 15)])
+    push_ticks(engine, "a", [row("u", 15)])
     assert engine.counts("a").rows == 1
     assert engine._host.inputs["a"].generator.state.patterns == []
 
@@ -113,7 +116,8 @@ def test_a_bound_on_a_group_may_not_go_back_or_name_what_is_not_there() -> None:
 
 def test_marked_rows_are_punctuation_and_no_rows() -> None:
     engine = engine_with(COUNT.format("marked"))
-    engine.push(
+    push_ticks(
+        engine,
         "marked",
         [
             row("u", 1, over=False),
@@ -125,14 +129,16 @@ def test_marked_rows_are_punctuation_and_no_rows() -> None:
     )
     assert counts(engine) == [("u", 1)]
     assert (engine.counts("marked").rows, engine.counts("marked").late) == (3, 1)
-    engine.push("marked", [row(None, 10, x=None, over=True)])
+    push_ticks(engine, "marked", [row(None, 10, x=None, over=True)])
     assert counts(engine) == [("v", 2)]
 
 
 def test_a_marked_row_that_is_no_valid_punctuation_is_set_aside() -> None:
     engine = engine_with(COUNT.format("marked"))
-    engine.push("marked", [row(None, 10, x=None, over=True), row(None, 5, x=None, over=True)])
-    engine.push("marked", [{"k": None, "x": None, "ts": None, "over": True}])
+    push_ticks(
+        engine, "marked", [row(None, 10, x=None, over=True), row(None, 5, x=None, over=True)]
+    )
+    push_ticks(engine, "marked", [{"k": None, "x": None, "ts": None, "over": True}])
     assert engine.counts("marked").malformed == 2
     assert "cannot fall" in engine.rejected_rows[0].rows["reason"][0]
 
@@ -156,7 +162,7 @@ def test_bounds_on_groups_bring_answers_earlier_and_change_none(seed: int) -> No
         key = draw.choice(keys)
         rows = [row(key, bounds[key] + draw.randint(0, 15)) for _ in range(draw.randint(0, 3))]
         for engine in (plain, finer):
-            engine.push("a", rows)
+            push_ticks(engine, "a", rows)
         if draw.random() < 0.5:
             bounds[key] += draw.randint(1, 12)
             finer.punctuate("a", bounds[key] * SECOND, {"k": key})

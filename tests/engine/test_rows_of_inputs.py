@@ -22,6 +22,7 @@ from tests.engine.draw import Draw, Seeded, check_seeds, many_seeds, seeds
 from tests.engine.random_queries import CONDITIONS
 from tests.engine.random_streams import UNITS, Push, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, rows_of, started
+from tests.ticks import push_ticks
 
 FILTERED = (
     "(SELECT k, v, ts FROM a WHERE {})",
@@ -108,10 +109,10 @@ def test_a_window_comes_out_with_the_row_that_ends_it() -> None:
     engine.sql("CREATE STREAM s (v INT, ts BIGINT) TIMESTAMP BY ts ORDERED")
     query = engine.sql("SELECT sum(v) AS s FROM (SELECT v, ts FROM s WHERE v > 0) [RANGE 2 ROWS]")
     for v in (1, -1, 2, -1):
-        engine.push("s", [{"v": v, "ts": v + 5}])
+        push_ticks(engine, "s", [{"v": v, "ts": v + 5}])
     assert query.results()["s"].to_list() == [3]
     assert "something waits" in str(query.why()) or "nothing waits" in str(query.why())
-    engine.push("s", [{"v": 9, "ts": 99}])
+    push_ticks(engine, "s", [{"v": 9, "ts": 99}])
     engine.finish()
     assert query.results()["s"].to_list() == [3, 9]
 
@@ -122,7 +123,7 @@ def test_rows_are_counted_where_a_subquery_leaves_out_all_times(time: str) -> No
     engine.sql(f"CREATE STREAM s (v INT, ts BIGINT) {time}")
     query = engine.sql("SELECT sum(v) AS s FROM (SELECT v FROM s WHERE v <> 3) [RANGE 2 ROWS]")
     assert query.results().columns == ["s", "window_start", "window_end"]
-    engine.push("s", [{"v": v, "ts": v} for v in range(1, 7)])
+    push_ticks(engine, "s", [{"v": v, "ts": v} for v in range(1, 7)])
     assert query.results()["s"].to_list() == [3, 9]
     engine.finish()
     assert query.results()["s"].to_list() == [3, 9, 6]

@@ -12,6 +12,7 @@ from tests.engine.draw import Draw, check_seeds
 from tests.engine.random_queries import AGGREGATES
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 TWO = (
@@ -52,7 +53,7 @@ def test_results_are_those_of_the_definition_over_thousands_of_cases() -> None:
 def test_an_aggregate_over_nothing_is_zero_or_null() -> None:
     engine = LocalEngine()
     engine.sql(f"{STREAM} CREATE QUERY q AS {TWO}")
-    engine.push("s", [{"k": "x", "v": 7, "ts": 500_000}])
+    push_ticks(engine, "s", [{"k": "x", "v": 7, "ts": 500_000}])
     engine.finish()
     rows = engine.query("q").results().rows(named=True)
     shown = [(row["short"], row["total"], row["most"], row["window_end"].second) for row in rows]
@@ -80,7 +81,7 @@ def test_results_wait_for_all_windows_and_no_longer() -> None:
     engine = LocalEngine()
     engine.sql(f"{STREAM} CREATE QUERY q AS {TWO}")
     for second in range(10):
-        engine.push("s", [{"k": "x", "v": 1, "ts": second * SECOND}])
+        push_ticks(engine, "s", [{"k": "x", "v": 1, "ts": second * SECOND}])
         assert engine.query("q").rows == second
 
 

@@ -19,6 +19,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.runtime.clock import VirtualClock
 from tests.engine.draw import seeds
 from tests.engine.running import rows_of
+from tests.ticks import push_ticks
 
 SKEW = 3 * SECOND
 LAG = SKEW // 2  # how far behind the clock rows really come
@@ -109,7 +110,7 @@ class Live:
         if name == "marked" and draw.random() < 0.4:
             self._bound = max(self._bound, now - draw.randint(0, 2) * SECOND)
             mark = {"k": None, "ts": self._bound, "over": True}
-            self.engine.push("marked", [mark])
+            push_ticks(self.engine, "marked", [mark])
         else:
             self._speak(name)
         self.clock.spend(draw.choice((0, SECOND // 2, SECOND, 2 * SECOND)))
@@ -125,7 +126,7 @@ class Live:
         extra = {"over": False} if name == "marked" else {}
         given = {"k": row["k"]} if name == "stamped" else {**row, **extra}
         before = self.engine.counts(name).rows
-        self.engine.push(name, [given])
+        push_ticks(self.engine, name, [given])
         assert self.engine.counts(name).rows == before + 1, "no row that keeps its skew is late"
         self.said[name].append({**row, **extra})
 

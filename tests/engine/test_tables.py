@@ -20,6 +20,7 @@ from tests.engine.draw import Draw, Drawn, check_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
 from tests.engine.running import assert_right, feed, how, started
+from tests.ticks import push_ticks
 
 BIDS = "CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS"
 ITEMS = [{"item": "lamp", "kind": "light"}, {"item": "bed", "kind": "rest"}]
@@ -73,7 +74,7 @@ def test_candidates_beyond_one_helping_are_all_found(monkeypatch: pytest.MonkeyP
 def test_rows_pass_at_once_in_the_order_they_came_and_nothing_is_kept(engine: LocalEngine) -> None:
     query = engine.sql("SELECT b.price, i.kind FROM bids b LEFT JOIN items i ON b.item = i.item")
     items = ["bed", "sock", "lamp", None, "bed"]
-    engine.push("bids", [{"item": x, "price": n, "ts": n} for n, x in enumerate(items)])
+    push_ticks(engine, "bids", [{"item": x, "price": n, "ts": n} for n, x in enumerate(items)])
     assert query.results().rows() == [
         (0, "rest"),
         (1, None),
@@ -89,7 +90,7 @@ def test_a_large_table_is_probed_by_its_index() -> None:
     engine.sql("CREATE STREAM s (k BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
     engine.table("t", pl.DataFrame({"k": range(100_000), "v": range(100_000)}))
     query = engine.sql("SELECT s.k, t.v FROM s JOIN t ON s.k = t.k")
-    engine.push("s", pl.DataFrame({"k": range(50_000, 150_000), "ts": range(100_000)}))
+    push_ticks(engine, "s", pl.DataFrame({"k": range(50_000, 150_000), "ts": range(100_000)}))
     found = query.results()
     assert found.height == 50_000
     assert (found["k"] == found["v"]).all()
@@ -105,7 +106,7 @@ def test_a_table_is_read_from_files(engine: LocalEngine, tmp_path: Path, format_
     getattr(frame, f"write_{format_}")(path)
     engine.sql(f"CREATE TABLE weights (item STRING, weight INT) FROM {format_} '{path}'")
     query = engine.sql("SELECT b.price * w.weight AS x FROM bids b JOIN weights w ON b.item=w.item")
-    engine.push("bids", [{"item": "lamp", "price": 7, "ts": 1}])
+    push_ticks(engine, "bids", [{"item": "lamp", "price": 7, "ts": 1}])
     assert query.results().rows() == [(21,)]
 
 
@@ -218,7 +219,7 @@ def test_a_key_that_is_computed_is_looked_up_and_not_tried_with_every_row(
     engine.sql("CREATE STREAM s (a BIGINT, b BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
     engine.table("t", [{"k": n, "l": -n} for n in range(1000)], columns="k BIGINT, l BIGINT")
     query = engine.sql("SELECT s.a, t.k FROM s JOIN t ON mod(s.a + s.b, 1000) = abs(t.l)")
-    engine.push("s", [{"a": n, "b": 7, "ts": n} for n in range(500)])
+    push_ticks(engine, "s", [{"a": n, "b": 7, "ts": n} for n in range(500)])
     engine.finish()
     assert query.results().height == tried == 500
     assert "its hash index is probed" in query.explain()
@@ -240,7 +241,7 @@ def test_rows_of_streams_find_each_other_by_a_key_that_is_computed(
     for name in ("a", "b"):
         engine.sql(f"CREATE STREAM {name} (v BIGINT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 DAY")
     query = engine.sql("SELECT a.v, b.v FROM a JOIN b ON a.v + 1 = b.v * 2 WITHIN 1 DAY")
-    engine.push("a", [{"v": n, "ts": n} for n in range(300)])
-    engine.push("b", [{"v": n, "ts": n} for n in range(300)])
+    push_ticks(engine, "a", [{"v": n, "ts": n} for n in range(300)])
+    push_ticks(engine, "b", [{"v": n, "ts": n} for n in range(300)])
     engine.finish()
     assert query.results().height == sum(compared) == 150

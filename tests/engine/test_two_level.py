@@ -7,6 +7,7 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import BadSetting
 from penstock.model.timestamps import SECOND
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k INT, v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 QUERY = "CREATE QUERY q AS SELECT k, sum(v) AS s FROM s [RANGE 10 SECONDS] GROUP BY k"
@@ -17,7 +18,7 @@ def run(settings: str) -> tuple[list[tuple[int, int]], int]:
     engine = LocalEngine()
     engine.sql(f"{settings} {STREAM} {QUERY}")
     for second in range(100):
-        engine.push("s", [{"k": k, "v": 1, "ts": second * SECOND} for k in range(20)])
+        push_ticks(engine, "s", [{"k": k, "v": 1, "ts": second * SECOND} for k in range(20)])
     early = engine.query("q").results().height
     engine.finish()
     rows = engine.query("q").results()

@@ -16,6 +16,7 @@ from penstock.verification.run_groups import run_groups
 from penstock.verification.script import Planned, Script
 from penstock.verification.ways import Way
 from tests.engine.user_aggregates import SAME_AS, Sum, declare
+from tests.ticks import push_ticks
 
 #: Those that have `merge`.
 MERGED = [name for name in SAME_AS if not name.startswith("o_")]
@@ -68,7 +69,7 @@ def test_they_give_what_is_built_in_by_every_algorithm(window: str) -> None:
         engine.sql(f"CREATE QUERY some_{number} AS {query(window, ['u_sum', 'v_sum'])}")
         engine.sql(f"CREATE QUERY merge_{number} AS {query(window, ['u_avg', 'v_min'])}")
     for rows in rows_of(len(window), batches=4):
-        engine.push("s", rows)
+        push_ticks(engine, "s", rows)
     engine.finish()
     for each in engine.catalog.queries:
         answers = engine.query(each.name).results()
@@ -86,7 +87,7 @@ def test_a_plan_change_keeps_what_they_have_seen() -> None:
     engine.sql(f"CREATE QUERY q AS {query(WINDOWS[0], list(SAME_AS))}")
     changes = {1: "wid", 4: "paned"}
     for number, rows in enumerate(rows_of(3)):
-        engine.push("s", rows)
+        push_ticks(engine, "s", rows)
         if number in changes:
             engine.sql(f"ALTER QUERY q SET (aggregation = {changes[number]})")
     engine.finish()
@@ -101,7 +102,7 @@ def test_every_plan_change_keeps_what_they_have_seen() -> None:
     for how in ways:
         engine.sql(f"SET aggregation = wid; CREATE QUERY q_{how} AS {query(WINDOWS[0], MERGED)}")
     for number, rows in enumerate(rows_of(4)):
-        engine.push("s", rows)
+        push_ticks(engine, "s", rows)
         for how in ways if number in (1, 3) else ():
             engine.sql(f"ALTER QUERY q_{how} SET (aggregation = {how if number == 3 else 'paned'})")
     engine.finish()
@@ -147,7 +148,7 @@ def test_windows_side_by_side_and_filters() -> None:
         "sum(v) FILTER (WHERE v > 3) AS b FROM s [RANGE 12, SLIDE 4] GROUP BY k"
     )
     for rows in rows_of(5):
-        engine.push("s", rows)
+        push_ticks(engine, "s", rows)
     engine.finish()
     q, f = (engine.query(name).results() for name in "qf")
     assert q["a"].equals(q["b"])
@@ -167,7 +168,7 @@ def test_several_arguments_and_times() -> None:
         returns="STRING",
     )
     q = engine.sql("SELECT last_of(v, ts) AS x FROM s [RANGE 1 MINUTE]")
-    engine.push("s", [{"k": 1, "v": n, "ts": n * 1_000_000} for n in (1, 3, 2)])
+    push_ticks(engine, "s", [{"k": 1, "v": n, "ts": n * 1_000_000} for n in (1, 3, 2)])
     engine.finish()
     assert q.results()["x"].to_list() == ["3.0 at 1970-01-01T00:00:03"]
 
@@ -179,7 +180,7 @@ def test_what_spark_has_and_penstock_lacks_can_be_defined() -> None:
         "bit_or", empty=int, add=int.__or__, result=int, arguments="x INT", returns="INT"
     )
     q = engine.sql("SELECT bit_or(v) AS x FROM s [RANGE 10]")
-    engine.push("s", [{"k": "a", "v": v, "ts": 1} for v in (1, 4)])
+    push_ticks(engine, "s", [{"k": "a", "v": v, "ts": 1} for v in (1, 4)])
     engine.finish()
     assert q.results()["x"].to_list() == [5]
 

@@ -134,9 +134,11 @@ def test_lines_of_the_declared_types_are_read_at_once() -> None:
     assert found is not None
     assert found.columns == [column.name for column in COLUMNS]
     assert found.get_column("d").to_list() == [3.0, 1e300 / 1e290]
-    ticks = read_at_once(b'{"at": 5}\r\n{"at": 7}\r\n', COLUMNS)
-    assert ticks is not None
-    assert ticks.get_column("at").to_list() == [5, 7]
+    lines = read_at_once(b'{"i": 5}\r\n{"i": 7}\r\n', COLUMNS)
+    assert lines is not None
+    assert lines.get_column("i").to_list() == [5, 7]
+    # A number is no time: that is seen line by line.
+    assert read_at_once(b'{"at": 5}', COLUMNS) is None
 
 
 def test_a_file_is_read_in_blocks_of_whole_lines(

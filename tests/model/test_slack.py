@@ -9,6 +9,7 @@ from penstock.model.slack import lateness_in_words, suggested_slack
 from penstock.model.timestamps import SECOND
 from tests.engine.draw import Draw, check_seeds
 from tests.engine.random_streams import Push, careless_arrivals, declarations
+from tests.ticks import push_ticks
 
 
 def declared(slack: str, time: str) -> LocalEngine:
@@ -29,7 +30,7 @@ def with_the_suggested_slack_nothing_is_late(draw: Draw) -> None:
     ]
     engine = declared("", streams[0].time)
     for rows in blocks:
-        engine.push("s", rows)
+        push_ticks(engine, "s", rows)
     counts = engine.counts("s")
     stream = engine.declared_stream("s").stream
     slack = suggested_slack(stream, counts.lateness)
@@ -39,7 +40,7 @@ def with_the_suggested_slack_nothing_is_late(draw: Draw) -> None:
     assert f"SLACK {slack} would have accepted all of them" in str(engine.query("q").why())
     again = declared(f"SLACK {slack}", streams[0].time)
     for rows in blocks:
-        again.push("s", rows)
+        push_ticks(again, "s", rows)
     assert again.counts("s").late == 0
     assert again.counts("s").rows == counts.rows + counts.late
 
@@ -51,9 +52,11 @@ def test_with_the_suggested_slack_nothing_is_late() -> None:
 @pytest.mark.parametrize("order", ["PUNCTUATED", "SLACK 3 ROWS"])
 def test_where_no_slack_would_help_none_is_suggested(order: str) -> None:
     engine = declared(order, "TIMESTAMP")
-    engine.push("s", [{"k": "a", "v": 1, "d": 0.0, "ts": second * SECOND} for second in range(9)])
+    push_ticks(
+        engine, "s", [{"k": "a", "v": 1, "d": 0.0, "ts": second * SECOND} for second in range(9)]
+    )
     engine.punctuate("s", 20 * SECOND)
-    engine.push("s", [{"k": "a", "v": 1, "d": 0.0, "ts": 5 * SECOND}])
+    push_ticks(engine, "s", [{"k": "a", "v": 1, "d": 0.0, "ts": 5 * SECOND}])
     counts, stream = engine.counts("s"), engine.declared_stream("s").stream
     assert counts.late == 1
     assert suggested_slack(stream, counts.lateness) is None

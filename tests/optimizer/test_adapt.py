@@ -11,6 +11,7 @@ from penstock.model.timestamps import SECOND
 from penstock.optimizer.optimize import choose
 from penstock.optimizer.options import Options
 from tests.optimizer.plans import STREAMS, Built, plan
+from tests.ticks import push_ticks
 
 SUM = "SELECT k, sum(v) AS s FROM {} [RANGE 10 SECONDS, SLIDE 1 SECOND] GROUP BY k"
 
@@ -56,8 +57,8 @@ def test_offsets_of_the_sources_are_measured_and_never_show_in_answers() -> None
     engine.sql("SET aggregation = adapt; SET ets = none")
     query = engine.sql(SUM.format("a UNION b"))
     for second in range(30):
-        engine.push("a", [{"k": "x", "v": 1, "ts": (second + 4) * SECOND}] * 3)
-        engine.push("b", [{"k": "x", "v": 1, "ts": second * SECOND}])
+        push_ticks(engine, "a", [{"k": "x", "v": 1, "ts": (second + 4) * SECOND}] * 3)
+        push_ticks(engine, "b", [{"k": "x", "v": 1, "ts": second * SECOND}])
     state = adapt_state(engine)
     assert state.highs["0"] - state.highs["1"] == 4 * SECOND
     assert state.shares == pytest.approx({"0": 0.75, "1": 0.25}, abs=0.1)

@@ -17,6 +17,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan.nodes import Project, Union
 from tests.optimizer.plans import STREAMS, Built, plan
+from tests.ticks import push_ticks
 
 # --- what has no operator -----------------------------------------------------------------------
 
@@ -54,7 +55,7 @@ def test_a_refusal_changes_nothing(text: str) -> None:
     assert [entry.name for entry in engine.catalog.queries] == ["q"]
     assert engine.state() == running
     assert standing.status.state == "running"
-    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    push_ticks(engine, "a", [{"k": "x", "v": 1, "ts": 5}])
     assert standing.results().to_dicts() == [{"k": "x", "v": 1}]
     # The name that was refused is still free.
     assert engine.sql("CREATE QUERY p AS SELECT v FROM b").status.state == "running"
@@ -135,7 +136,7 @@ def test_windows_of_several_queries_share_one_store_of_panes() -> None:
             f"SET aggregation = paned; SELECT k, count(*) AS n, sum(v) AS s FROM a "
             f"[RANGE {range_} SECONDS, SLIDE {slide} SECONDS] GROUP BY k"
         )
-    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    push_ticks(engine, "a", [{"k": "x", "v": 1, "ts": 5}])
     stores = {node for node, *_ in engine.state() if node.startswith("PaneStore-")}
     assert len(stores) == 1
     engine.sql("SELECT k, count(*) AS n FROM a [RANGE 3 SECONDS, SLIDE 1 SECOND] GROUP BY k")
@@ -180,8 +181,8 @@ def test_the_engine_merges_only_what_is_declared_while_the_setting_holds() -> No
     merged = engine.sql("CREATE QUERY merged AS SELECT v, ts FROM a UNION b")
     with pytest.raises(NotExecutable, match="cannot merge"):
         engine.sql("CREATE QUERY refused AS SELECT v, ts FROM a UNION slack")
-    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
-    engine.push("b", [{"k": "x", "v": 2, "ts": 3}])
+    push_ticks(engine, "a", [{"k": "x", "v": 1, "ts": 5}])
+    push_ticks(engine, "b", [{"k": "x", "v": 2, "ts": 3}])
     # Meld lets rows pass as they come; Merge waits until b has reached 5.
     assert melded.results().get_column("v").to_list() == [1, 2]
     assert merged.results().get_column("v").to_list() == [2]
@@ -313,7 +314,7 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
     engine.sql("DROP QUERY dropped")
     assert [query.name for query in engine.queries] == ["kept", "also"]
     assert [name for name, *_ in engine.state() if "Wid" in name or "Bucket" in name] == []
-    engine.push("a", [{"k": "x", "v": 1, "ts": 5}, {"k": "x", "v": 0, "ts": 6}])
+    push_ticks(engine, "a", [{"k": "x", "v": 1, "ts": 5}, {"k": "x", "v": 0, "ts": 6}])
     assert kept.results().get_column("v").to_list() == [1]
 
 

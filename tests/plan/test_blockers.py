@@ -9,6 +9,7 @@ from penstock.errors import UnknownName
 from penstock.model.timestamps import MINUTE, SECOND
 from penstock.plan.blockers import Blockers
 from penstock.runtime.clock import VirtualClock
+from tests.ticks import push_ticks
 
 STREAMS = """
 CREATE STREAM busy (x INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS;
@@ -33,8 +34,8 @@ def test_the_input_with_the_least_bound_holds_a_window_back() -> None:
     engine = engine_with(
         "CREATE QUERY q AS SELECT count(*) AS n FROM (busy UNION quiet) [RANGE 1 MINUTE]"
     )
-    engine.push("busy", [{"x": 1, "ts": 970 * SECOND}])
-    engine.push("quiet", [{"x": 1, "ts": 905 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 970 * SECOND}])
+    push_ticks(engine, "quiet", [{"x": 1, "ts": 905 * SECOND}])
     engine._host.clock.spend(90 * SECOND)
     why = engine.query("q").why()
     assert why.summary == "held back by `quiet`"
@@ -46,7 +47,7 @@ def test_the_input_with_the_least_bound_holds_a_window_back() -> None:
     assert (quiet.bound, quiet.behind, quiet.silent) == ("1970-01-01 00:15:05", "60 s", "90 s ago")
     # What it says would release it, does.
     before = engine.query("q").rows
-    engine.push("quiet", [{"x": 1, "ts": 16 * MINUTE}])
+    push_ticks(engine, "quiet", [{"x": 1, "ts": 16 * MINUTE}])
     assert engine.query("q").rows > before
 
 
@@ -54,7 +55,7 @@ def test_the_table_is_readable() -> None:
     engine = engine_with(
         "CREATE QUERY q AS SELECT count(*) AS n FROM (busy UNION told) [RANGE 1 MINUTE]"
     )
-    engine.push("busy", [{"x": 1, "ts": 970 * SECOND}, {"x": 1, "ts": 1030 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 970 * SECOND}, {"x": 1, "ts": 1030 * SECOND}])
     assert str(engine.sql("EXPLAIN LIVE q")).splitlines()[:4] == [
         "q: held back by `told`",
         "  input  bound                behind      last row  waited for  needed               "
@@ -67,12 +68,12 @@ def test_the_table_is_readable() -> None:
 
 def test_slack_is_part_of_what_a_row_must_bring() -> None:
     engine = engine_with("CREATE QUERY q AS SELECT count(*) AS n FROM busy [RANGE 1 MINUTE]")
-    engine.push("busy", [{"x": 1, "ts": 905 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 905 * SECOND}])
     [release] = held(engine.query("q").why()).values()
     assert "a row of 1970-01-01 00:16:05 or later" in release
-    engine.push("busy", [{"x": 1, "ts": 16 * MINUTE + 4 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 16 * MINUTE + 4 * SECOND}])
     assert engine.query("q").rows == 0
-    engine.push("busy", [{"x": 1, "ts": 16 * MINUTE + 5 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 16 * MINUTE + 5 * SECOND}])
     assert engine.query("q").rows == 1
 
 
@@ -87,7 +88,7 @@ def test_slack_is_part_of_what_a_row_must_bring() -> None:
 def test_what_releases_a_stream_follows_from_its_declaration(stream: str, release: str) -> None:
     engine = engine_with(f"CREATE QUERY q AS SELECT count(*) AS n FROM {stream} [RANGE 1 MINUTE]")
     assert engine.query("q").why().summary == "nothing waits"
-    engine.push(stream, [{"x": 1} if stream == "stamped" else {"x": 1, "ts": 1000 * SECOND}])
+    push_ticks(engine, stream, [{"x": 1} if stream == "stamped" else {"x": 1, "ts": 1000 * SECOND}])
     [said] = held(engine.query("q").why()).values()
     assert release in said
 
@@ -96,7 +97,7 @@ def test_without_asking_a_stamped_stream_needs_a_row() -> None:
     engine = engine_with(
         "SET ets = none; CREATE QUERY q AS SELECT count(*) AS n FROM stamped [RANGE 1 MINUTE]"
     )
-    engine.push("stamped", [{"x": 1}])
+    push_ticks(engine, "stamped", [{"x": 1}])
     [said] = held(engine.query("q").why()).values()
     assert said == "the clock at 1970-01-01 00:17:00, with a row, or SET ets = on demand"
 
@@ -119,8 +120,8 @@ def test_the_facts_are_in_the_progress_of_a_query() -> None:
 
 def test_a_query_is_judged_by_the_settings_that_it_runs_by() -> None:
     engine = engine_with("SET union = merge; CREATE QUERY q AS SELECT * FROM quiet UNION skewed")
-    engine.push("quiet", [{"x": 1, "ts": 970 * SECOND}])
-    engine.push("quiet", [{"x": 1, "ts": 2000 * SECOND}])
+    push_ticks(engine, "quiet", [{"x": 1, "ts": 970 * SECOND}])
+    push_ticks(engine, "quiet", [{"x": 1, "ts": 2000 * SECOND}])
     engine.sql("SET union = meld")
     assert engine.query("q").why().summary == "held back by `skewed`"
     assert str(engine.sql("EXPLAIN LIVE q")).startswith("q: held back by `skewed`")
@@ -156,17 +157,17 @@ def test_a_join_names_the_row_that_lets_a_row_without_a_partner_out() -> None:
       WITHIN 3 SECONDS;
     CREATE QUERY pairs AS SELECT l.k FROM l JOIN r ON l.k = r.k WITHIN 3 SECONDS
     """)
-    engine.push("l", [{"k": 1, "ts": 5 * SECOND}])
+    push_ticks(engine, "l", [{"k": 1, "ts": 5 * SECOND}])
     why = engine.query("q").why()
     assert why.summary == "held back by `r`"  # which has said nothing
     assert "a row of 1970-01-01 00:00:09.000001 or later" in held(why)["r"]
     # Both have come as far: it is only a matter of time.
-    engine.push("r", [{"k": 2, "ts": 5 * SECOND}])
+    push_ticks(engine, "r", [{"k": 2, "ts": 5 * SECOND}])
     assert engine.query("q").why().summary == "the next result waits for `r`"
     assert engine.query("pairs").why().summary == "nothing waits"
-    engine.push("r", [{"k": 2, "ts": 9 * SECOND}])
+    push_ticks(engine, "r", [{"k": 2, "ts": 9 * SECOND}])
     assert engine.query("q").rows == 0
-    engine.push("r", [{"k": 2, "ts": 9 * SECOND + 1}])
+    push_ticks(engine, "r", [{"k": 2, "ts": 9 * SECOND + 1}])
     assert engine.query("q").rows == 1
     assert engine.query("q").why().summary == "nothing waits"
 
@@ -175,11 +176,11 @@ def test_a_window_of_rows_names_how_many_more_it_needs() -> None:
     engine = engine_with(
         "CREATE QUERY q AS SELECT count(*) AS n FROM busy [RANGE 3 ROWS, WA row_num]"
     )
-    engine.push("busy", [{"x": 1, "ts": 970 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 970 * SECOND}])
     assert held(engine.query("q").why()) == {"busy": "2 more rows, or its end"}
-    engine.push("busy", [{"x": 1, "ts": 970 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 970 * SECOND}])
     assert engine.query("q").rows == 0
-    engine.push("busy", [{"x": 1, "ts": 970 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 970 * SECOND}])
     assert engine.query("q").rows == 1
 
 
@@ -187,5 +188,5 @@ def test_what_a_condition_may_drop_is_said_to_need_that_much_at_the_least() -> N
     engine = engine_with(
         "CREATE QUERY q AS SELECT count(*) AS n FROM busy [RANGE 1 MINUTE] HAVING count(*) > 1"
     )
-    engine.push("busy", [{"x": 1, "ts": 970 * SECOND}])
+    push_ticks(engine, "busy", [{"x": 1, "ts": 970 * SECOND}])
     assert engine.query("q").why().summary == "the next result waits for `busy`, at the least"

@@ -17,6 +17,7 @@ from penstock.optimizer.adaptation import watching
 from penstock.optimizer.adaptation.plan_memory import plans_as_json, plans_from_json
 from penstock.optimizer.joins.join_tree import left_deep
 from penstock.runtime.clock import VirtualClock
+from tests.ticks import push_ticks
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, v BIGINT, id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;"
@@ -47,7 +48,7 @@ def run(adapt: str, seconds: int = 120, swaps: tuple[int, ...] = (60,)) -> Local
     engine = LocalEngine(clock=VirtualClock())
     engine.sql(f"{STREAMS} SET adapt = {adapt}; {QUERY}")
     for name, rows in load(seconds, swaps):
-        engine.push(name, rows)
+        push_ticks(engine, name, rows)
     return engine
 
 
@@ -122,7 +123,7 @@ def test_an_engine_that_begins_later_finds_no_plan_but_that_of_before(
     # A search, which there is while figures change, finds that nothing is better.
     monkeypatch.setattr(watching, "_search", lambda units, limits: lambda of: left_deep(3))
     for name, rows in load(120, (60,)):
-        later.push(name, rows)
+        push_ticks(later, name, rows)
     assert [each.after for each in later.status().migrations] == [OTHER]
 
 
@@ -131,12 +132,12 @@ def test_a_query_that_is_altered_keeps_the_plans_that_served_it() -> None:
     [before] = engine._adapting.plans_of(["q"], {})["q"].values()
     engine.sql("ALTER QUERY q SET (migration = pt)")
     for name, rows in load(140, (60,)):
-        engine.push(name, rows.filter(pl.col("ts") >= 100 * SECOND))
+        push_ticks(engine, name, rows.filter(pl.col("ts") >= 100 * SECOND))
     [after] = engine._adapting.plans_of(["q"], {})["q"].values()
     assert after == before and len(after.plans) == 2
     engine.sql("ALTER QUERY q SET (memory_limit = '1 GB')")  # other plans may be better now
     for name, rows in load(180, (60,)):
-        engine.push(name, rows.filter(pl.col("ts") >= 140 * SECOND))
+        push_ticks(engine, name, rows.filter(pl.col("ts") >= 140 * SECOND))
     [limited] = engine._adapting.plans_of(["q"], {})["q"].values()
     assert limited.limits != after.limits
     assert not any(each in after.plans for each in limited.plans)
@@ -179,7 +180,7 @@ def test_queries_that_share_a_join_change_together(expected: pl.DataFrame, migra
     engine.sql(f"{STREAMS} SET adapt = on; SET migration = {migration}; {QUERY}")
     engine.sql(QUERY.replace("QUERY q", "QUERY other"))
     for name, rows in load(120, (60,)):
-        engine.push(name, rows)
+        push_ticks(engine, name, rows)
     assert {each.query: each.after for each in engine.status().migrations} == {
         "q": OTHER,
         "other": OTHER,
@@ -195,7 +196,7 @@ def test_so_do_queries_that_read_other_columns_of_it(expected: pl.DataFrame) -> 
     other = QUERY.replace("QUERY q", "QUERY other").replace("c.id AS c", "c.ts AS t")
     engine.sql(f"{STREAMS} SET adapt = on; {QUERY} {other}")
     for name, rows in load(120, (60,)):
-        engine.push(name, rows)
+        push_ticks(engine, name, rows)
     changes = {each.query: each.after for each in engine.status().migrations}
     assert changes == {"q": OTHER, "other": OTHER}
     assert answers(engine).equals(expected)

@@ -30,6 +30,7 @@ from tests.engine.running import (
 )
 from tests.runtime.restless import changing_all_the_time
 from tests.runtime.test_rechoosing import names
+from tests.ticks import push_ticks
 
 # --- laws ---------------------------------------------------------------------------------------
 
@@ -118,7 +119,7 @@ def engine_with(*queries: str, settings: Sequence[str] = ("aggregation = wid",))
 
 def push(engine: LocalEngine, seconds: Sequence[int]) -> None:
     for second in seconds:
-        engine.push("s", [row(second)])
+        push_ticks(engine, "s", [row(second)])
 
 
 def row(second: int) -> dict[str, int]:
@@ -225,8 +226,8 @@ def test_before_the_first_row_everything_can_be_changed() -> None:
     engine.sql("ALTER QUERY q1 SET (union = merge, aggregation = two_level, table_size = 16)")
     assert last(engine) == "Project" and "OPIBJoin" in names(engine._plans["q0"])
     assert "Merge" in names(engine._plans["q1"])
-    engine.push("s", [{"k": 1, "v": 2, "ts": 0}])
-    engine.push("t", [{"k": 1, "w": 3, "ts": 0}])
+    push_ticks(engine, "s", [{"k": 1, "v": 2, "ts": 0}])
+    push_ticks(engine, "t", [{"k": 1, "w": 3, "ts": 0}])
     engine.finish()
     assert engine.query("q0").results().to_dicts() == [{"k": 1, "v": 2, "w": 3}]
     assert engine.query("q1").rows == 2
@@ -287,7 +288,7 @@ def test_operators_that_would_come_in_between_are_named() -> None:
     engine = LocalEngine()
     engine.sql("CREATE STREAM s (v INT, ts BIGINT) TIMESTAMP BY ts SLACK 5")
     engine.sql("CREATE QUERY q AS SELECT max(v) AS m FROM s [RANGE 4, SLIDE 1]")
-    engine.push("s", [{"v": 1, "ts": 1}])
+    push_ticks(engine, "s", [{"v": 1, "ts": 1}])
     with pytest.raises(NotExecutable, match="and Order would not have them"):
         engine.sql("ALTER QUERY q SET (mode = iop)")
 

@@ -28,6 +28,7 @@ from penstock.runtime.graph_host import GraphHost
 from penstock.windows.sliding import Sliding
 from tests.engine.draw import seeds
 from tests.kernel.moving import Snapshot
+from tests.ticks import push_ticks
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
 EVERY_ROW = Literal(True, Type.BOOLEAN)
@@ -77,7 +78,7 @@ def test_a_merge_does_not_wait_for_a_stream_that_has_never_spoken(
     ]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
     host.executor.table.set_strategy(strategy_named(strategy))
-    host.push("a", [{"x": 1}, {"x": 2}])
+    push_ticks(host, "a", [{"x": 1}, {"x": 2}])
     pass_time(host, 0)
     assert xs(host) == [1, 2]
 
@@ -88,8 +89,8 @@ def test_a_stream_that_is_filtered_empty_holds_nobody_back(by_arcs: bool) -> Non
     a = host.add_stream(internal("a"))
     b = host.graph.add(Select(NO_ROW), [host.add_stream(internal("b"))])
     host.add_query("q", host.graph.add(Merge(2, "ts"), [a, b]))
-    host.push("b", [{"x": 9}])
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "b", [{"x": 9}])
+    push_ticks(host, "a", [{"x": 1}])
     pass_time(host, 5)
     assert xs(host) == [1]
 
@@ -98,7 +99,7 @@ def test_a_stream_that_is_filtered_empty_holds_nobody_back(by_arcs: bool) -> Non
 def test_a_window_over_a_silent_stream_closes_when_its_time_has_come(by_arcs: bool) -> None:
     host = make(ets_by_arcs=by_arcs)
     host.add_query("q", count(host, host.add_stream(internal("a"))))
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "a", [{"x": 1}])
     pass_time(host, 9)
     assert not host.results("q").height
     pass_time(host, 1)
@@ -112,9 +113,9 @@ def test_a_bound_by_arc_goes_through_whatever_lies_between(by_arcs: bool) -> Non
     inner = host.graph.add(Merge(2, "at"), parts[:2])
     outer = host.graph.add(Meld(2), [host.graph.add(Select(EVERY_ROW), [inner]), parts[2]])
     host.add_query("q", count(host, outer, on="at"))
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "a", [{"x": 1}])
     pass_time(host, 10)
-    host.push("c", [{"x": 2}])
+    push_ticks(host, "c", [{"x": 2}])
     pass_time(host, 10)
     assert host.results("q").select("n", "window_end").rows() == [(1, 10), (1, 20)]
 
@@ -123,7 +124,7 @@ def test_arcs_touch_no_buffer_on_the_way() -> None:
     host = make(ets_by_arcs=True)
     select = host.graph.add(Select(EVERY_ROW), [host.add_stream(internal("b"))])
     host.add_query("q", host.graph.add(Merge(2, "ts"), [host.add_stream(internal("a")), select]))
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "a", [{"x": 1}])
     stepped = []
     while (step := host.step()) is not None:
         stepped.append(step.node.name)
@@ -138,7 +139,7 @@ def test_a_bound_never_overtakes_rows_that_another_branch_has_not_read() -> None
     host.add_query("q", count(host, slow))
     host.add_query("r", host.graph.add(Merge(2, "ts"), [source, host.add_stream(internal("b"))]))
     for _ in range(5):
-        host.push("a", [{"x": 1}, {"x": 2}])
+        push_ticks(host, "a", [{"x": 1}, {"x": 2}])
         pass_time(host, 7)
     host.finish()
     assert host.results("q")["n"].sum() == 10
@@ -149,7 +150,7 @@ def test_nobody_is_asked_while_nobody_waits() -> None:
     host = make()
     host.add_query("q", host.graph.add(Select(EVERY_ROW), [host.add_stream(internal("a"))]))
     host.add_query("r", host.graph.add(Meld(2), [host.source("a"), host.add_stream(internal("b"))]))
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "a", [{"x": 1}])
     pass_time(host, 10)
     assert host.results("r").height == 1
     assert host.inputs["b"].bound < 0
@@ -159,10 +160,10 @@ def test_a_stream_without_a_tie_to_the_clock_is_waited_for() -> None:
     host = make()
     sources = [host.add_stream(external(name)) for name in "ab"]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
-    host.push("a", [{"x": 1, "ts": 5}])
+    push_ticks(host, "a", [{"x": 1, "ts": 5}])
     pass_time(host, 1000)
     assert xs(host) == []
-    host.push("b", [{"x": 2, "ts": 5}])
+    push_ticks(host, "b", [{"x": 2, "ts": 5}])
     host.run()
     assert xs(host) == [1, 2]
 
@@ -172,12 +173,12 @@ def test_a_silent_stream_with_skew_is_not_penalised_when_it_keeps_it(by_arcs: bo
     host = make(start=1000, ets_by_arcs=by_arcs)
     sources = [host.add_stream(external(name, skew=20)) for name in "ab"]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
-    host.push("a", [{"x": 1, "ts": 990}])
+    push_ticks(host, "a", [{"x": 1, "ts": 990}])
     pass_time(host, 0)
     assert xs(host) == []  # b may still bring 980
     pass_time(host, 10)
     assert xs(host) == [1]
-    host.push("b", [{"x": 2, "ts": 991}, {"x": 3, "ts": 1010}])
+    push_ticks(host, "b", [{"x": 2, "ts": 991}, {"x": 3, "ts": 1010}])
     pass_time(host, 100)
     assert host.counts("b").late == 0
     assert xs(host) == [2, 3]
@@ -186,14 +187,14 @@ def test_a_silent_stream_with_skew_is_not_penalised_when_it_keeps_it(by_arcs: bo
 def test_rows_from_the_future_are_set_aside_and_close_nothing() -> None:
     host = make(start=1000)
     host.add_query("q", count(host, host.add_stream(external("a", max_ahead=50))))
-    host.push("a", [{"x": 1, "ts": 1001}, {"x": 2, "ts": 1051}, {"x": 3, "ts": 1050}])
+    push_ticks(host, "a", [{"x": 1, "ts": 1001}, {"x": 2, "ts": 1051}, {"x": 3, "ts": 1050}])
     host.run()
     assert host.counts("a").ahead == 1
     [aside] = host.rejected_rows
     assert (aside.reason, aside.rows["x"].to_list()) == (Reason.AHEAD, [2])
     assert host.inputs["a"].bound == 1050
     host.clock.spend(1)
-    host.push("a", [{"x": 4, "ts": 1051}])
+    push_ticks(host, "a", [{"x": 4, "ts": 1051}])
     assert host.counts("a").rows == 3
 
 
@@ -223,7 +224,7 @@ def test_the_way_can_be_changed_while_rows_wait() -> None:
     host = make(NO_ETS)
     sources = [host.add_stream(internal(name)) for name in "ab"]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "a", [{"x": 1}])
     pass_time(host, 10)
     assert xs(host) == []
     host.enabling.change(ON_DEMAND, by_arcs=True)
@@ -239,7 +240,7 @@ def test_registers_that_are_active_are_saved() -> None:
         return host
 
     host = build()
-    host.push("a", [{"x": 1}])
+    push_ticks(host, "a", [{"x": 1}])
     pass_time(host, 0)
     host.clock.spend(25)
     host.enabling.begin()
@@ -266,7 +267,7 @@ def answer(seed: int, ets: Ets, by_arcs: bool, limit: int | None) -> tuple[list[
     host.add_query("ordered", merged)
     host.add_query("counts", count(host, host.graph.add(Meld(2), [merged, c])))
     for i in range(draw.randint(5, 30)):
-        host.push(draw.choice("aaab" if draw.random() < 0.8 else "c"), [{"x": i}])
+        push_ticks(host, draw.choice("aaab" if draw.random() < 0.8 else "c"), [{"x": i}])
         pass_time(host, draw.choice([0, 1, 2, 15]))
     host.finish()
     ordered, counts = host.results("ordered"), host.results("counts")

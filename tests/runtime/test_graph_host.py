@@ -34,6 +34,7 @@ from penstock.runtime.clock import VirtualClock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
 from tests.kernel.moving import Snapshot
+from tests.ticks import push_ticks
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
 ODD: Expression = Call(
@@ -67,7 +68,7 @@ def test_rows_go_through_the_graph_and_come_out() -> None:
     host = GraphHost()
     source = host.add_stream(external())
     host.add_query("odd", host.graph.add(Select(ODD), [source]))
-    host.push("s", [{"x": x, "ts": x} for x in range(1, 6)])
+    push_ticks(host, "s", [{"x": x, "ts": x} for x in range(1, 6)])
     assert host.results("odd").height == 0
     host.run()
     out = host.results("odd")
@@ -78,18 +79,18 @@ def test_rows_go_through_the_graph_and_come_out() -> None:
 
 def test_times_come_as_ticks_or_as_points_in_time() -> None:
     host = host_of(external())
-    host.push("s", [{"x": 1, "ts": 0}])
-    host.push("s", [{"x": 2, "ts": datetime(1970, 1, 1, 0, 0, 1)}])
-    host.push("s", pl.DataFrame({"ts": [datetime(1970, 1, 1, 0, 0, 2)], "x": [3]}))
-    host.push("s", [{"x": 4, "ts": datetime(1970, 1, 1, 0, 0, 3, tzinfo=timezone.utc)}])
+    push_ticks(host, "s", [{"x": 1, "ts": 0}])
+    push_ticks(host, "s", [{"x": 2, "ts": datetime(1970, 1, 1, 0, 0, 1)}])
+    push_ticks(host, "s", pl.DataFrame({"ts": [datetime(1970, 1, 1, 0, 0, 2)], "x": [3]}))
+    push_ticks(host, "s", [{"x": 4, "ts": datetime(1970, 1, 1, 0, 0, 3, tzinfo=timezone.utc)}])
     host.run()
     assert column(host.results("q"), "ts") == [0, SECOND, 2 * SECOND, 3 * SECOND]
 
 
 def test_late_rows_are_counted_and_kept_aside() -> None:
     host = host_of(external(slack=2))
-    host.push("s", rows(10, 8, 7))
-    host.push("s", rows(9, 5))
+    push_ticks(host, "s", rows(10, 8, 7))
+    push_ticks(host, "s", rows(9, 5))
     host.run()
     assert column(host.results("q"), "ts") == [10, 8, 9]
     assert (host.counts("s").rows, host.counts("s").late) == (3, 2)
@@ -101,16 +102,16 @@ def test_late_rows_are_counted_and_kept_aside() -> None:
 
 def test_row_numbers_leave_out_rows_that_did_not_go_in() -> None:
     host = host_of(external())
-    host.push("s", rows(1, None, 5, 3, 7))
+    push_ticks(host, "s", rows(1, None, 5, 3, 7))
     host.run()
     assert column(host.results("q"), "row_num") == [1, 2, 3]
 
 
 def test_late_rows_may_be_an_error_and_then_nothing_is_pushed() -> None:
     host = host_of(external(), late=LatePolicy.FAIL)
-    host.push("s", rows(5))
+    push_ticks(host, "s", rows(5))
     with pytest.raises(LateRow, match=r"1 of the rows of `s` are late") as raised:
-        host.push("s", rows(6, 4, None))
+        push_ticks(host, "s", rows(6, 4, None))
     assert raised.value.stream == "s"
     host.run()
     assert column(host.results("q"), "ts") == [5]
@@ -119,7 +120,7 @@ def test_late_rows_may_be_an_error_and_then_nothing_is_pushed() -> None:
 
 def test_a_row_without_a_time_is_malformed() -> None:
     host = host_of(external())
-    host.push("s", rows(1, None))
+    push_ticks(host, "s", rows(1, None))
     [aside] = host.rejected_rows
     assert aside.reason is Reason.MALFORMED
     assert column(aside.rows, "reason") == ["ts: None is not a valid time"]
@@ -128,7 +129,7 @@ def test_a_row_without_a_time_is_malformed() -> None:
 
 def test_a_row_without_a_time_is_welcome_where_time_is_latent() -> None:
     host = host_of(LATENT)
-    host.push("s", rows(None, 3, 1))
+    push_ticks(host, "s", rows(None, 3, 1))
     host.run()
     assert column(host.results("q"), "ts") == [None, 3, 1]
 
@@ -136,7 +137,7 @@ def test_a_row_without_a_time_is_welcome_where_time_is_latent() -> None:
 def test_malformed_rows_are_set_aside_and_the_others_go_on() -> None:
     taken: list[RejectedRows] = []
     host = host_of(external(), rejected=taken.append)
-    host.push("s", [{"x": 1, "ts": 1}, {"x": "one", "ts": 2}, {"x": 3, "ts": 3}])
+    push_ticks(host, "s", [{"x": 1, "ts": 1}, {"x": "one", "ts": 2}, {"x": 3, "ts": 3}])
     host.run()
     assert column(host.results("q"), "x") == [1, 3]
     assert host.counts("s").malformed == 1
@@ -161,9 +162,9 @@ def test_wrong_columns_push_nothing() -> None:
 def test_internal_rows_are_stamped_by_the_clock() -> None:
     clock = VirtualClock(100)
     host = host_of(INTERNAL, clock=clock)
-    host.push("s", [{"x": 1}])
+    push_ticks(host, "s", [{"x": 1}])
     clock.spend(5)
-    host.push("s", pl.DataFrame({"x": [2, 3]}))
+    push_ticks(host, "s", pl.DataFrame({"x": [2, 3]}))
     host.run()
     assert column(host.results("q"), "ts") == [100, 105, 105]
     assert host.inputs["s"].bound == 105
@@ -171,10 +172,10 @@ def test_internal_rows_are_stamped_by_the_clock() -> None:
 
 def test_punctuation_from_outside_raises_the_bound() -> None:
     host = host_of(external(slack=None))
-    host.push("s", rows(5, 1))
+    push_ticks(host, "s", rows(5, 1))
     host.punctuate("s", SECOND)
     assert host.inputs["s"].bound == SECOND
-    host.push("s", rows(SECOND - 1, SECOND))
+    push_ticks(host, "s", rows(SECOND - 1, SECOND))
     assert host.counts("s").late == 1
     with pytest.raises(BadPunctuation, match="cannot fall"):
         host.punctuate("s", 5)
@@ -184,9 +185,9 @@ def test_punctuation_from_outside_raises_the_bound() -> None:
 def test_after_the_end_every_row_is_late(stream: Stream) -> None:
     host = host_of(stream)
     row: dict[str, Any] = {column.name: 1 for column in stream.arriving}
-    host.push("s", [row])
+    push_ticks(host, "s", [row])
     host.finish()
-    host.push("s", [row])
+    push_ticks(host, "s", [row])
     host.run()
     assert host.results("q").height == 1
     assert host.counts("s").late == 1
@@ -196,7 +197,7 @@ def test_the_end_lets_waiting_rows_out() -> None:
     host = GraphHost()
     sources = [host.add_stream(external(name)) for name in ("a", "b")]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
-    host.push("a", rows(1, 2, 3))
+    push_ticks(host, "a", rows(1, 2, 3))
     host.run()
     assert host.results("q").height == 0
     host.inputs["b"].end()
@@ -214,7 +215,7 @@ def test_a_query_hears_the_bounds_that_were_sent_before_it_came() -> None:
     host.punctuate("b", 100)
     host.run()
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
-    host.push("a", rows(1, 2, 3))
+    push_ticks(host, "a", rows(1, 2, 3))
     host.run()
     assert host.results("q").height == 3
 
@@ -226,7 +227,7 @@ def test_subscribers_get_rows_after_the_step_that_made_them() -> None:
     host.add_query("q", host.graph.add(Select(ODD), [source], cost=10))
     seen: list[tuple[int, list[int]]] = []
     host.subscribe("q", lambda out: seen.append((clock.now(), column(out, "x"))))
-    host.push("s", [{"x": x, "ts": 0} for x in (1, 2, 3)])
+    push_ticks(host, "s", [{"x": x, "ts": 0} for x in (1, 2, 3)])
     host.run()
     assert seen == [(10, [1]), (30, [3])]
     assert host.results("q").height == 0
@@ -237,7 +238,7 @@ def test_punctuation_costs_what_it_is_declared_to_cost() -> None:
     host = GraphHost(clock=clock, punctuation_cost=3)
     source = host.add_stream(external())
     host.add_query("q", host.graph.add(Select(ODD), [source], cost=10))
-    host.push("s", rows(1, 2))
+    push_ticks(host, "s", rows(1, 2))
     host.punctuate("s", 7)
     host.run()
     assert clock.now() == 2 * 10  # nobody here has any use for a bound
@@ -259,7 +260,7 @@ def test_a_subscriber_may_stop_its_query() -> None:
         host.remove_query("q")
 
     host.subscribe("q", once)
-    host.push("s", [{"x": x, "ts": 0} for x in (1, 3, 5)])
+    push_ticks(host, "s", [{"x": x, "ts": 0} for x in (1, 3, 5)])
     host.run()
     assert seen == [1]
     assert column(host.results("rest"), "x") == [1, 3, 5]
@@ -270,8 +271,8 @@ def test_a_subscriber_may_push_on() -> None:
     first, second = host.add_stream(LATENT), host.add_stream(Stream("t", COLUMNS))
     host.add_query("q", host.graph.add(Select(ODD), [first]))
     host.add_query("r", second)
-    host.subscribe("q", lambda out: host.push("t", out.select("x", "ts")))
-    host.push("s", [{"x": x, "ts": 0} for x in (1, 2, 3)])
+    host.subscribe("q", lambda out: push_ticks(host, "t", out.select("x", "ts")))
+    push_ticks(host, "s", [{"x": x, "ts": 0} for x in (1, 2, 3)])
     host.run()
     assert column(host.results("r"), "x") == [1, 3]
 
@@ -280,10 +281,10 @@ def test_queries_come_and_go_while_it_runs() -> None:
     host = GraphHost(rows_per_step=1)
     source = host.add_stream(LATENT)
     host.add_query("first", host.graph.add(Select(ODD), [source]))
-    host.push("s", [{"x": x, "ts": 0} for x in (1, 3, 5)])
+    push_ticks(host, "s", [{"x": x, "ts": 0} for x in (1, 3, 5)])
     host.step()
     host.add_query("second", host.graph.add(Select(ODD), [source]))
-    host.push("s", [{"x": x, "ts": 0} for x in (7, 9)])
+    push_ticks(host, "s", [{"x": x, "ts": 0} for x in (7, 9)])
     host.step()
     assert host.queries == ["first", "second"]
     host.run()
@@ -319,7 +320,7 @@ def two_streams(limit: int | None) -> GraphHost:
 
 def push_numbered(host: GraphHost, numbers: list[int], start: int) -> None:
     for x, number in enumerate(numbers, start):
-        host.push("ab"[number % 2], [{"x": x, "ts": number}])
+        push_ticks(host, "ab"[number % 2], [{"x": x, "ts": number}])
 
 
 @given(

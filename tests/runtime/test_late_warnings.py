@@ -9,10 +9,11 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.model.timestamps import SECOND
+from tests.ticks import push_ticks
 
 
 def push(engine: LocalEngine, seconds: Iterable[float]) -> None:
-    engine.push("s", [{"ts": int(second * SECOND)} for second in seconds])
+    push_ticks(engine, "s", [{"ts": int(second * SECOND)} for second in seconds])
 
 
 def engine_with(more: str = "") -> LocalEngine:

@@ -28,6 +28,7 @@ from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.runtime.base_engine import BaseEngine
+from tests.ticks import push_ticks
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, v BIGINT, t BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;"
@@ -64,7 +65,7 @@ def run(found: LocalEngine, streams: dict[str, pl.DataFrame], *, ends: bool = Tr
     for begin in range(0, last + 1, 10 * SECOND):
         for name, each in streams.items():
             now = pl.col("ts").is_between(begin, begin + 10 * SECOND, closed="left")
-            found.push(name, each.filter(now))
+            push_ticks(found, name, each.filter(now))
     if ends:
         found.finish()
 
@@ -162,8 +163,8 @@ def test_rows_that_meet_others_of_another_time() -> None:
         "SELECT a.t AS at FROM a JOIN b ON a.k = b.k AND b.ts BETWEEN "
         "a.ts + INTERVAL 55 MINUTES AND a.ts + INTERVAL 65 MINUTES"
     )
-    found.push("a", a)
-    found.push("b", b)
+    push_ticks(found, "a", a)
+    push_ticks(found, "b", b)
     found.finish()
     share = figures(found)["a.k = b.k"].selectivity
     assert share == pytest.approx(48 / 4000, rel=0.3)
@@ -181,7 +182,7 @@ def test_null_keys_match_nothing_and_are_rows() -> None:
 def test_streams_that_have_ended_without_rows_are_known_to_have_none() -> None:
     found = engine(CHAIN)
     assert rates(found) == {} and figures(found) == {}
-    found.push("a", rows(1, 10, 10))
+    push_ticks(found, "a", rows(1, 10, 10))
     found.finish()
     assert rates(found) == {"a": pytest.approx(0.1, rel=0.3), "b": 0.0, "c": 0.0}
     assert {each.selectivity for each in figures(found).values()} == {None}
@@ -190,8 +191,10 @@ def test_streams_that_have_ended_without_rows_are_known_to_have_none() -> None:
 def test_tiny_streams() -> None:
     row = {"k": 1, "v": 1, "t": 1}
     found = engine(f"SELECT a.t AS at FROM a {R}, b {R} WHERE a.k = b.k")
-    found.push("a", [{**row, "ts": 0}, {**row, "ts": SECOND}, {**row, "k": 2, "ts": 2 * SECOND}])
-    found.push("b", [{**row, "ts": SECOND}])
+    push_ticks(
+        found, "a", [{**row, "ts": 0}, {**row, "ts": SECOND}, {**row, "k": 2, "ts": 2 * SECOND}]
+    )
+    push_ticks(found, "b", [{**row, "ts": SECOND}])
     assert figures(found)["a.k = b.k"].selectivity == pytest.approx(2 / 3)
 
 
@@ -291,7 +294,7 @@ def test_blocks_are_counted_at_the_inputs_of_joins() -> None:
         for name, pieces in {"a": 1, "b": 5, "c": 20}.items():
             each = rows(at, 400, 50, seconds=10).with_columns(pl.col("ts") + at * SECOND)
             for piece in each.iter_slices(400 // pieces):
-                found.push(name, piece)
+                push_ticks(found, name, piece)
     known = {each.title: each.block_rate for each in found._known().joins.inputs.values()}
     assert known == {
         "a": pytest.approx(0.1, rel=0.05),
@@ -371,7 +374,7 @@ def test_selectivities_that_swap_show_after_two_windows_and_a_load_that_stays_st
         for name in "abc":
             times = np.sort(random.integers(0, 10 * SECOND, 10 * rate)) + second * SECOND
             drawn = {n: random.integers(0, k, 10 * rate) for n, k in zip("kv", keys, strict=True)}
-            found.push(name, pl.DataFrame({**drawn, "t": times, "ts": times}))
+            push_ticks(found, name, pl.DataFrame({**drawn, "t": times, "ts": times}))
         known = {each.title: each for each in _noted(found)}
         shares = (known[pair].selectivity for pair in ("a.k = b.k", "b.v = c.v") if pair in known)
         seen[second + 10] = tuple(share for share in shares if share is not None)
@@ -403,7 +406,7 @@ def test_few_cells_are_looked_at_where_there_are_many() -> None:
     found = engine("SELECT a.t AS at FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.k = b.k")
     streams = {n: rows(i, 50_000, 10, 50_000) for i, n in enumerate("ab")}
     for name, each in streams.items():
-        found.push(name, each)
+        push_ticks(found, name, each)
     found.finish()
     assert rates(found) == {n: pytest.approx(1, rel=0.6) for n in "ab"}
     assert 0 < figures(found)["a.k = b.k"].seen < 1000

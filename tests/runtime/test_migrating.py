@@ -35,6 +35,7 @@ from tests.engine.random_streams import Event, Push, pushed
 from tests.engine.running import feed, how, rows_of, started
 from tests.engine.test_join_shapes import named
 from tests.optimizer.joins.trees import any_tree
+from tests.ticks import push_ticks
 
 #: How often the rows of a result came before (False) or after a migration.
 COMBINATIONS: Counter[tuple[bool, ...]] = Counter()
@@ -267,7 +268,7 @@ def engine_with(*settings: str, query: str = CHAIN) -> LocalEngine:
 
 def push(engine: LocalEngine, stream: str, *seconds: int, key: int = 1) -> None:
     rows = [{"k": key, "v": second, "ts": second * SECOND} for second in seconds]
-    engine.push(stream, rows)
+    push_ticks(engine, stream, rows)
 
 
 def found(engine: LocalEngine) -> list[tuple[int, ...]]:

@@ -15,6 +15,7 @@ from tests.engine.random_many_joins import many_joins, skewed_arrivals
 from tests.engine.random_streams import pushed
 from tests.engine.running import feed, how, rows_of, started
 from tests.runtime.test_migrating import any_shape, migrated, restarted
+from tests.ticks import push_ticks
 
 
 def moving_conditions_changes_no_result(draw: Draw) -> None:
@@ -86,7 +87,7 @@ def engine_with(query: str) -> LocalEngine:
 def push(engine: LocalEngine, *seconds: int) -> None:
     for name in "abc":
         rows = [{"k": 1, "v": each, "w": -each, "ts": each * 1_000_000} for each in seconds]
-        engine.push(name, rows)
+        push_ticks(engine, name, rows)
 
 
 def stored(engine: LocalEngine) -> set[str]:

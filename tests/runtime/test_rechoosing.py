@@ -38,6 +38,7 @@ from tests.engine.running import assert_right, feed, how, rows_of, started
 from tests.runtime.restless import changing_all_the_time
 from tests.spark.group_pipelines import assert_answers, assert_kept_well, plans_of, run
 from tests.spark.random_batches import as_numbered, micro_batches
+from tests.ticks import push_ticks
 
 AUTO = ("auto",)
 
@@ -132,7 +133,7 @@ def engine_over(groups: int, window: str, call: str, seconds: int) -> tuple[Loca
             "v": draw.integers(0, 1000, 1000),
             "ts": second * 1_000_000 + np.arange(1000) * 1000,
         }
-        engine.push("s", pl.DataFrame(block))
+        push_ticks(engine, "s", pl.DataFrame(block))
         now = names(engine._plans["q"])[-1]
         by += [now] * (now != by[-1])
     return engine, by
@@ -173,7 +174,7 @@ def test_what_was_asked_for_is_never_changed(restless: None) -> None:
         engine.sql("CREATE STREAM s (v BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
         engine.sql("CREATE QUERY q AS SELECT max(v) AS m FROM s [RANGE 4 SECONDS, SLIDE 1 SECOND]")
         for second in range(30):
-            engine.push("s", [{"v": second, "ts": second * 1_000_000}])
+            push_ticks(engine, "s", [{"v": second, "ts": second * 1_000_000}])
             assert names(engine._plans["q"])[-1] == name
 
 

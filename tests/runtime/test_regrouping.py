@@ -17,6 +17,7 @@ from tests.engine.random_many_joins import any_streams, skewed_arrivals
 from tests.engine.random_streams import pushed
 from tests.engine.running import feed, how, rows_of, started
 from tests.runtime.test_migrating import restarted
+from tests.ticks import push_ticks
 
 AGGREGATES = (
     *("count(*)", "count({0}v)", "sum({0}v)", "sum({0}d)", "min({0}v)", "max({0}d)", "max({1}v)"),
@@ -113,7 +114,7 @@ def engine_with(group_by: str, query: str = TOTALS, streams: str = "ab") -> Loca
 def push(engine: LocalEngine, *seconds: int) -> None:
     for second in seconds:
         for name in engine._host.inputs:
-            engine.push(name, [{"k": 1, "v": second, "ts": second * 1_000_000}])
+            push_ticks(engine, name, [{"k": 1, "v": second, "ts": second * 1_000_000}])
 
 
 def stored(engine: LocalEngine) -> int:
@@ -125,9 +126,9 @@ def test_a_join_of_groups_stores_one_row_for_each() -> None:
     for group_by in ("above", "below"):
         engine = engine_with(group_by)
         for second in range(31):
-            engine.push("b", [{"k": 1, "v": second, "ts": second * 1_000_000}])
+            push_ticks(engine, "b", [{"k": 1, "v": second, "ts": second * 1_000_000}])
         counts.append(stored(engine))
-        engine.push("a", [{"k": 1, "v": 0, "ts": each * 1_000_000} for each in (0, 1, 25)])
+        push_ticks(engine, "a", [{"k": 1, "v": 0, "ts": each * 1_000_000} for each in (0, 1, 25)])
         engine.finish()
         assert engine.query("q").results().select("n", "s").rows() == [(20, 90), (10, 245)]
     assert counts == [31, 3]  # of three windows that have ended
@@ -218,10 +219,10 @@ def test_rows_that_wait_for_partners_under_another_time_are_not_lost(how_to: str
     moved = TOTALS.replace("JOIN b [", "JOIN later AS b [")
     engine.sql(f"SET aggregation = wid; CREATE QUERY other AS {moved}")
     hour = 3_600_000_000
-    engine.push("b", [{"k": 1, "v": each, "ts": each * 1_000_000} for each in range(25)])
-    engine.push("a", [{"k": 1, "v": 0, "ts": hour - 1_000_000}])
+    push_ticks(engine, "b", [{"k": 1, "v": each, "ts": each * 1_000_000} for each in range(25)])
+    push_ticks(engine, "a", [{"k": 1, "v": 0, "ts": hour - 1_000_000}])
     engine.sql(f"ALTER QUERY other SET (group_by = below, migration = {how_to})")
-    engine.push("a", [{"k": 1, "v": 0, "ts": hour + each * 1_000_000} for each in range(25)])
+    push_ticks(engine, "a", [{"k": 1, "v": 0, "ts": hour + each * 1_000_000} for each in range(25)])
     engine.finish()
     assert engine.query("other").results().get_column("n").to_list() == [100, 100, 25]
 
@@ -246,11 +247,11 @@ def test_what_goes_below_changes_at_once(how_to: str) -> None:
 def test_stored_rows_meet_what_lags_behind() -> None:
     engine = engine_with("above")
     for second in (1, 2, 11):
-        engine.push("b", [{"k": 1, "v": second, "ts": second * 1_000_000}])
-    engine.push("a", [{"k": 1, "v": 0, "ts": 1_000_000}])  # has met two of `b`
+        push_ticks(engine, "b", [{"k": 1, "v": second, "ts": second * 1_000_000}])
+    push_ticks(engine, "a", [{"k": 1, "v": 0, "ts": 1_000_000}])  # has met two of `b`
     engine.sql("ALTER QUERY q SET (group_by = below, migration = ms)")
-    engine.push("a", [{"k": 1, "v": 0, "ts": 3_000_000}, {"k": 1, "v": 0, "ts": 12_000_000}])
-    engine.push("b", [{"k": 1, "v": None, "ts": 13_000_000}])
+    push_ticks(engine, "a", [{"k": 1, "v": 0, "ts": 3_000_000}, {"k": 1, "v": 0, "ts": 12_000_000}])
+    push_ticks(engine, "b", [{"k": 1, "v": None, "ts": 13_000_000}])
     engine.finish()
     assert engine.query("q").results().select("n", "s").rows() == [(4, 6), (2, 11)]
 

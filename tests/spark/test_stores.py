@@ -33,6 +33,7 @@ from penstock.spark.delivery.batch_sink import FilesSink
 from penstock.spark.delivery.staging import Staged, join_staged
 from penstock.spark.engine import Engine
 from penstock.sql.parse.statements import Sink
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k STRING, v BIGINT, ts TIMESTAMP) FROM {} '{}' TIMESTAMP BY ts"
 QUERIES = {
@@ -234,7 +235,7 @@ def _answers(rows: int) -> dict[str, pl.DataFrame]:
     handles = {name: engine.sql(f"CREATE QUERY {name} AS {text}") for name, text in QUERIES.items()}
     for v in range(rows):
         row = {"k": "a" if v % 3 == 0 else "b", "v": v, "ts": (1_700_000_000 + v) * 1_000_000}
-        engine.push("s", [row])
+        push_ticks(engine, "s", [row])
     return {name: handle.results() for name, handle in handles.items()}
 
 

@@ -9,6 +9,7 @@ import pytest
 from penstock.errors import QueryError
 from penstock.local.engine import LocalEngine
 from penstock.verification.script import Script
+from tests.ticks import push_ticks
 
 TEXT = """
     SET aggregation = paned;
@@ -37,7 +38,7 @@ def test_settings_of_ours_hold_where_a_query_takes_them(tmp_path: Path) -> None:
 def test_nothing_is_read_or_written(tmp_path: Path) -> None:
     engine = LocalEngine()
     Script.of(TEXT.format(place=tmp_path)).on(engine, {})
-    engine.push("s", [{"k": "x", "v": 1, "ts": 5}])
+    push_ticks(engine, "s", [{"k": "x", "v": 1, "ts": 5}])
     engine.finish()
     assert engine.query("counted").results().height == 2
     assert list(tmp_path.iterdir()) == []

@@ -216,9 +216,10 @@ class Catalog:
         with positioned(statement.position):
             match statement:
                 case CreateStream():
-                    return self.add_stream(
-                        statement.stream, replace=statement.replace, late=statement.late
-                    )
+                    stream, zone = statement.stream, self.time_zone
+                    if statement.in_zone is not None:
+                        stream = statement.in_zone(zone)
+                    return self.add_stream(stream, replace=statement.replace, late=statement.late)
                 case CreateTable():
                     return self.add_table(statement.table, replace=statement.replace)
                 case CreateAggregate():

@@ -27,8 +27,6 @@ from penstock.model.types import ArrayType, DecimalType, StructType, Type
 LEAST = 1 << 16
 #: From here on not every whole number is a floating-point one.
 _EXACT = 2.0**53
-#: A time is written as text, or is a number of ticks.
-_TIMES = (pa.string(), pa.int64())
 
 
 def read_json(
@@ -86,22 +84,14 @@ def read_at_once(data: bytes, columns: Sequence[Column]) -> pl.DataFrame | None:
         return None
     if any(column.type.has_map for column in columns):
         return None  # which Arrow does not read from JSON
-    has_times = any(_has_times(column.type) for column in columns)
-    for times in _TIMES if has_times else _TIMES[:1]:
-        fields = [(column.name, _arrow_type(column.type, times)) for column in columns]
-        table = _parsed(data, pa.schema(fields))
-        if table is not None:
-            break
+    fields = [(column.name, _arrow_type(column.type)) for column in columns]
+    table = _parsed(data, pa.schema(fields))
     # A line may be empty, or hold two objects; and one object may take two lines.
     if table is None or table.num_rows != data.count(b"\n") + 1:
         return None
     rows = pl.DataFrame(table.select([column.name for column in columns]))
     is_exact = rows.select((pl.col(pl.Float64).abs().max() < _EXACT).fill_null(True))
     return rows if not is_exact.width or all(is_exact.row(0)) else None
-
-
-def _has_times(of: Type) -> bool:
-    return of.is_time or any(map(_has_times, of.parts))
 
 
 def _has_decimals(of: Type) -> bool:
@@ -130,18 +120,16 @@ def _parsed(data: bytes, schema: pa.Schema) -> pa.Table | None:
         return None
 
 
-def _arrow_type(of: Type, times: pa.DataType) -> pa.DataType:
+def _arrow_type(of: Type) -> pa.DataType:
     """As what a column is read: what does not fit its type is seen later."""
     if of is Type.BOOLEAN:
         return pa.bool_()
-    if of.is_time:
-        return times
     if isinstance(of, DecimalType):
         return arrow_type(of)
     if isinstance(of, ArrayType):
-        return pa.list_(_arrow_type(of.element, times))
+        return pa.list_(_arrow_type(of.element))
     if isinstance(of, StructType):
-        return pa.struct([(name, _arrow_type(part, times)) for name, part in of.fields])
+        return pa.struct([(name, _arrow_type(part)) for name, part in of.fields])
     if of.is_integer:
         return pa.int64()
     return pa.float64() if of in (Type.FLOAT, Type.DOUBLE) else pa.string()

@@ -3,7 +3,8 @@
 A value conforms if it can be converted to the column's type without changing what it says: an INT
 to BIGINT, 2.0 to INT and 2.5 not, a number not to STRING. Text conforms where it can be read as
 the type, because that is how files bring values. A TIMESTAMP comes as a point in time (one
-without a zone is UTC), a date or ticks.
+without a zone is UTC) or a date. Numbers are none: whether they count seconds or milliseconds, only
+the stream can say, by a column that it derives from them.
 
 One value that does not conform rejects its row, and the others go on; columns that are missing or
 too many are a mistake in the program, and an error.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,7 +57,7 @@ class Conformed:
 
 
 def conform(stream: Stream, rows: Rows) -> Conformed:
-    """Rows as the stream's arriving columns."""
+    """Rows as the stream's arriving columns, and those that are derived from them."""
     check_columns(stream, rows)
     given: dict[str, pl.Series | list[Any]]
     if isinstance(rows, pl.DataFrame):
@@ -68,6 +70,7 @@ def conform(stream: Stream, rows: Rows) -> Conformed:
         column.name: conform_values(given[column.name], column.type) for column in stream.arriving
     }
     frame = pl.DataFrame(conformed or None, height=height)  # a row may have no columns at all
+    frame = with_derived(frame, stream)
     reasons: dict[int, str] = {}
     for column in stream.arriving:
         for place in _rejected(given[column.name], conformed[column.name]):
@@ -81,6 +84,15 @@ def conform(stream: Stream, rows: Rows) -> Conformed:
     return Conformed(
         frame.filter(pl.Series(good)),
         as_text(rejected, stream.arriving, [reasons[place] for place in bad]),
+    )
+
+
+def with_derived(rows: pl.DataFrame, stream: Stream) -> pl.DataFrame:
+    """Conformed rows with the columns that are derived from those they have brought along."""
+    if not stream.derived:
+        return rows
+    return rows.with_columns(
+        compile_expression(each.value).alias(each.name) for each in stream.derived
     )
 
 
@@ -217,7 +229,7 @@ def conform_column(values: pl.Series, type_: Type) -> pl.Series:
     """A column in another type; NULL where a value does not fit."""
     target, given = polars_type(type_), values.dtype
     conformed: pl.Series
-    if given in (target, pl.Null()):
+    if given == pl.Null() or (given == target and not type_.is_time):
         conformed = values.cast(target)
     elif type_.is_nested:
         conformed = conform_parts(values, type_, conform_values)
@@ -240,7 +252,7 @@ def conform_column(values: pl.Series, type_: Type) -> pl.Series:
         conformed = values.cast(target, strict=False)
         conformed = conformed.set(conformed.cast(given) != values, None)
     elif (given.is_numeric() and type_.is_numeric) or (
-        given.is_integer() and (type_.is_time or type_ is Type.INTERVAL)
+        given.is_integer() and type_ is Type.INTERVAL
     ):
         conformed = values.cast(target, strict=False)
     else:
@@ -265,4 +277,14 @@ def _rejected(given: pl.Series | list[Any], conformed: pl.Series) -> list[int]:
 
 
 def _reason(column: Column, value: Any) -> str:
-    return f"{column.name}: {value!r} is not a valid {column.type}"
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    more = number_without_unit(column) if column.type.is_time and is_number else ""
+    return f"{column.name}: {value!r} is not a valid {column.type}{more}"
+
+
+def number_without_unit(column: Column) -> str:
+    """Why a number is no time, and what to declare instead."""
+    return (
+        f": a number may count milliseconds or anything else; declare {column.name} BIGINT, and "
+        f"event_ts AS timestamp_millis({column.name})"
+    )

@@ -127,7 +127,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         """Put rows into a stream, and carry them through all queries.
 
         Rows are a list of dicts or a table (Polars, pandas, Arrow). Times may be datetimes (without
-        a zone they are UTC) or ticks. Rows that do not fit or come too late are rejected: see
+        a zone they are UTC). Rows that do not fit or come too late are rejected: see
         `rejected_rows`.
         """
         given: Rows = as_frame(rows) if is_table(rows) else rows

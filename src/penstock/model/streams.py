@@ -15,6 +15,7 @@ from functools import cached_property
 
 from penstock.errors import CannotWindow, TypeMismatch, UnknownName
 from penstock.model.computed_column import ComputedColumn
+from penstock.model.expressions import Named
 from penstock.model.schema import ROW_NUM, Column, Schema, check_declared, suggest
 from penstock.model.timestamps import END, format_duration
 from penstock.model.types import Type
@@ -106,7 +107,8 @@ class Stream:
     """A declared stream.
 
     `slack` is how far below the newest time a row may still come: 0 means ordered, None means that
-    the stream makes no bounds of its own and waits to be punctuated from outside. `computed` are
+    the stream makes no bounds of its own and waits to be punctuated from outside. `derived` says of
+    some declared columns how they are computed of those that rows bring along. `computed` are
     columns beside the declared ones, which Spark computes of them as it reads rows.
     """
 
@@ -119,6 +121,7 @@ class Stream:
     timing: Timing = field(default_factory=Timing)
     further: tuple[FurtherTime, ...] = ()
     computed: tuple[ComputedColumn, ...] = ()
+    derived: tuple[Named, ...] = ()
 
     def __post_init__(self) -> None:
         check_declared(f"stream `{self.name}`", self.columns)
@@ -166,7 +169,7 @@ class Stream:
 
     def _check_parts(self) -> None:
         """Refuse columns for which what rows are read from has no place."""
-        nested = next((column for column in self.columns if column.type.is_nested), None)
+        nested = next((column for column in self.arriving if column.type.is_nested), None)
         if nested is not None and self.origin.format in ("csv", "redis"):
             raise TypeMismatch(
                 f"stream `{self.name}` cannot read `{nested.name}`, which is {nested.type}, from "
@@ -238,15 +241,21 @@ class Stream:
 
     @cached_property
     def arriving(self) -> tuple[Column, ...]:
-        """The columns that rows bring along: the declared ones that are not stamped on entry."""
-        if not self.stamped:
+        """The columns that rows bring along: declared, neither stamped on entry nor derived."""
+        if not self.stamped and not self.derived:
             return self.columns
-        return tuple(column for column in self.columns if column.name not in self.stamped)
+        added = {*self.stamped, *(each.name for each in self.derived)}
+        return tuple(column for column in self.columns if column.name not in added)
+
+    @cached_property
+    def read_by_spark(self) -> tuple[Column, ...]:
+        """The columns that rows have when Spark has read them: those, and computed ones."""
+        return (*self.arriving, *(each.column for each in self.computed))
 
     @cached_property
     def exchanged(self) -> tuple[Column, ...]:
-        """The columns that rows have when Spark has read them: those, and computed ones."""
-        return (*self.arriving, *(each.column for each in self.computed))
+        """The columns that rows have when they reach the exchange: all that are not stamped."""
+        return tuple(column for column in self.all_columns if column.name not in self.stamped)
 
     @cached_property
     def stamped(self) -> tuple[str, ...]:

@@ -152,7 +152,11 @@ def renamed(call: SparkCall, known: Mapping[str, Expression]) -> SparkCall:
 
 def _in_source(node: Source, call: SparkCall) -> tuple[Node, Ref] | None:
     # What is computed of a computed column is computed of that one's SQL.
-    known = {c.name: SparkCall((c.sql,), (), c.type, c.zone) for c in node.stream.computed}
+    known: dict[str, Expression] = {
+        c.name: SparkCall((c.sql,), (), c.type, c.zone) for c in node.stream.computed
+    }
+    # Derived columns are not there yet when Spark has read rows.
+    known |= {derived.name: derived.value for derived in node.stream.derived}
     whole = renamed(call, known)
     if ROW_NUM in call.refs or not is_of_spark(whole):
         return None  # rows get their numbers, and users' functions are called, behind the exchange

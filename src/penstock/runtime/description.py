@@ -20,6 +20,7 @@ First what it is and has come to, then its columns, then the text that declared 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 
 from penstock.catalog.catalog import (
     Catalog,
@@ -44,11 +45,12 @@ _INDENT = "  "
 
 def describe(entry: Entry, catalog: Catalog, status: Status) -> str:
     """The description as text."""
-    sql = ""
+    sql, derived = "", {}
     match entry:
         case StreamEntry():
             facts = _stream(entry, status.streams[entry.name])
             schema = Schema(entry.stream.columns, frozenset(entry.stream.times))
+            derived = {each.name: str(each.value) for each in entry.stream.derived}
         case TableEntry():
             table = entry.table
             facts = {"source": str(table.origin), "rows": f"{table.rows:,}"}
@@ -63,7 +65,7 @@ def describe(entry: Entry, catalog: Catalog, status: Status) -> str:
     facts |= {"read by": readers} if readers else {}
     parts = [
         f"{entry.kind} {entry.name}\n{text_table(list(facts.items()), indent=_INDENT)}",
-        _columns(schema),
+        _columns(schema, derived),
         textwrap.indent(redacted(redacted_sql(sql)), _INDENT),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -122,9 +124,10 @@ def _state(status: QueryStatus) -> str:
     return f"{status.state}: {more[status.state]}" if status.state in more else status.state
 
 
-def _columns(schema: Schema) -> str:
+def _columns(schema: Schema, derived: Mapping[str, str]) -> str:
     rows = [("column", "type", "")]
     for column in schema:
-        progresses = "progresses" if column.name in schema.progressing else ""
-        rows.append((column.name, str(column.type), progresses))
+        facts = [f"AS {derived[column.name]}"] if column.name in derived else []
+        facts += ["progresses"] if column.name in schema.progressing else []
+        rows.append((column.name, str(column.type), ", ".join(facts)))
     return text_table(rows, indent=_INDENT)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from penstock.kernel.types import polars_type
+from penstock.kernel.types import polars_type, shown_type
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
@@ -97,11 +97,11 @@ def cut(rows: Sequence[Row], places: Iterable[int]) -> list[tuple[Row, ...]]:
 
 
 def frame_of(columns: tuple[Column, ...], rows: tuple[Row, ...] | list[Row]) -> pl.DataFrame:
-    """Rows in a block's types."""
+    """Rows as a program pushes them: with points in time."""
     return pl.DataFrame(
         [
             pl.Series(column.name, [row[column.name] for row in rows], _given(column.type)).cast(
-                polars_type(column.type)
+                shown_type(column.type)
             )
             for column in columns
         ]

@@ -105,8 +105,14 @@ class Script:
                     continue
                 case CreateStream():
                     origin = (origins or {}).get(statement.name, Origin())
-                    stream = replace(statement.stream, origin=origin, timing=_own(statement.stream))
-                    engine.execute(replace(statement, stream=stream, late=None))
+                    # Derived columns come as data, like all others.
+                    stream = replace(
+                        statement.stream,
+                        origin=origin,
+                        timing=_own(statement.stream),
+                        derived=(),
+                    )
+                    engine.execute(replace(statement, stream=stream, late=None, in_zone=None))
                 case CreateTable():
                     engine.catalog.add_table(self._read(statement), replace=statement.replace)
                 case BareSelect() | CreateQuery():

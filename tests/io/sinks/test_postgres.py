@@ -22,6 +22,7 @@ from penstock.model.types import Type
 from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import ALL, PARTS, SCHEMA, SMALL, VALUES, small, target, with_parts
 from tests.servers import Server
+from tests.ticks import push_ticks
 
 
 class Database:
@@ -265,7 +266,7 @@ def pushed(query: str, seconds: Sequence[int]) -> LocalEngine:
     engine.sql("CREATE STREAM s (k STRING, ts TIMESTAMP) TIMESTAMP BY ts")
     engine.sql(query)
     for second in seconds:
-        engine.push("s", [{"k": "x", "ts": second * SECOND}])
+        push_ticks(engine, "s", [{"k": "x", "ts": second * SECOND}])
     return engine
 
 

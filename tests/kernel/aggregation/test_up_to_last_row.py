@@ -6,6 +6,7 @@ import pytest
 
 from penstock.catalog.settings import SETTINGS
 from penstock.local.engine import LocalEngine
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts"
 
@@ -17,7 +18,7 @@ def ends(text: str, rows: int, aggregation: str = "auto", cut: int = 100) -> lis
     query = engine.sql(text)
     pushed = [{"k": "ab"[n % 2], "v": n, "ts": n} for n in range(1, rows + 1)]
     for begin in range(0, rows, cut):
-        engine.push("s", pushed[begin : begin + cut])
+        push_ticks(engine, "s", pushed[begin : begin + cut])
     engine.finish()
     assert [kept for *_, kept, _ in engine.state() if kept] == []
     return sorted(query.results().get_column("window_end").to_list())
@@ -61,7 +62,7 @@ def test_early_results_are_followed_by_final_ones() -> None:
     engine.sql(STREAM)
     query = engine.sql("SELECT count(*) AS n FROM s [RANGE 4 ROWS, SLIDE 2 ROWS] EMIT CHANGES")
     for n in range(1, 4):
-        engine.push("s", [{"k": "a", "v": n, "ts": n}])
+        push_ticks(engine, "s", [{"k": "a", "v": n, "ts": n}])
     engine.finish()
     rows = query.results()
     final = rows.filter("is_final").get_column("window_end").to_list()

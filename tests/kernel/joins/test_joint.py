@@ -21,6 +21,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END, SECOND
 from penstock.windows import Band, JoinBand, TumblingBand
 from tests.kernel.joins.feeding import punctuate, push, rows, spec
+from tests.ticks import push_ticks
 
 BANDS = (Band(-2, 3), Band(0, 0), Band(4, 9), Band(-20, 20), TumblingBand(5), TumblingBand(7, 3))
 
@@ -109,7 +110,7 @@ def closing_times(width: int, pairs: bool) -> list[int]:
     waited = []
     for second in range(25):
         for name in "ab":
-            engine.push(name, [{"k": 1, "ts": second * SECOND}])
+            push_ticks(engine, name, [{"k": 1, "ts": second * SECOND}])
             engine.punctuate(name, (second + 1) * SECOND)
         for row in query.fetch().to_dicts():
             newest = max(row["l"], row["r"])

@@ -175,7 +175,7 @@ def test_what_is_computed_between_two_aggregates_is_refused() -> None:
             "inside MATCH_RECOGNIZE[\\s\\S]*CREATE VIEW",
         ),
         ("SELECT a.src FROM SEQ(p a, p b) WHERE soundex(a.dst) = soundex(b.dst)", "inside SEQ"),
-        ("CREATE STREAM x (s STRING) TIMESTAMP BY to_date(s)", "TIMESTAMP BY names a column"),
+        ("CREATE STREAM x (s STRING) TIMESTAMP BY to_date(s)", "`event_ts`: it is DATE"),
         ("SELECT parse_json(src) AS x FROM p", "variant, which no column here can be"),
         ("SELECT sha2(nope, 256) FROM p", "no column `nope`"),
         ("SELECT sha2(cast(now() AS STRING), 256) FROM p", "no single current time"),

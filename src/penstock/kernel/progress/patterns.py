@@ -32,7 +32,9 @@ def conformed(where: Where, schema: Schema) -> Where:
         of, rows = schema[column].type, f"for rows whose `{column}` is"
         if len(pattern) not in (1, 2):
             raise ValueError(f"{rows} {pattern!r}: these are {len(pattern)} values")
-        values = tuple(conform_values(list(pattern), of).to_list())
+        # Bounds of times are ticks, and so are those in the data.
+        is_tick = of.is_time and all(isinstance(each, int | None) for each in pattern)
+        values = tuple(pattern if is_tick else conform_values(list(pattern), of).to_list())
         for given, value in zip(pattern, values, strict=True):
             if value is None and (given is not None or len(pattern) == 1):
                 raise ValueError(f"{rows} {given!r}: that is not a valid {of}")

@@ -48,7 +48,7 @@ import polars as pl
 import pyarrow as pa
 
 from penstock.io.storage.storage_path import local_path
-from penstock.kernel.conform import as_text
+from penstock.kernel.conform import as_text, with_derived
 from penstock.kernel.progress.late import is_ahead
 from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
@@ -229,11 +229,11 @@ class Packer:
             assert isinstance(rows, pl.DataFrame)
             rows = rows.drop(NOW, strict=False).with_columns(
                 pl.col(column.name).cast(polars_type(column.type))
-                for column in self.stream.exchanged
+                for column in self.stream.read_by_spark
                 if column.type.is_nested and column.name in rows.columns
             )
             good, bad = self._apart(rows) if MALFORMED_COLUMN in rows.columns else (rows, None)
-            yield self._not_ahead(good, bad, now)
+            yield self._not_ahead(with_derived(good, self.stream), bad, now)
 
     def _apart(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The rows that fit, and the malformed ones as text."""

@@ -105,7 +105,8 @@ class Exchange:
 
 def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
     """Rows as Spark hands them to the exchange: times in ticks."""
-    schema = {column.name: polars_type(column.type) for column in stream.all_columns}
+    columns = (*stream.read_by_spark, *(c for c in stream.columns if c.name in stream.stamped))
+    schema = {column.name: polars_type(column.type) for column in columns}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
     return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)

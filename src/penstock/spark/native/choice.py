@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import NotExecutable
 from penstock.optimizer.options import Options
-from penstock.plan.graph import walk
+from penstock.plan.graph import streams_of, walk
 from penstock.plan.nodes import Node, Union
 from penstock.spark.native.lowering import objection
 
@@ -37,7 +37,7 @@ def choose(
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
     against = next(iter(rejecting.values())) if rejecting else objection(plan)
-    against = against or _not_honoured(plan, options)
+    against = against or _derives_columns(plan) or _not_honoured(plan, options)
     if against is not None and wanted == NATIVE:
         raise NotExecutable(
             f"`{name}` cannot run as Spark SQL alone: {against}",
@@ -48,6 +48,13 @@ def choose(
     if wanted == NATIVE:
         return Choice(NATIVE, "as set by SET lowering")
     return Choice(KERNEL, "faster than as Spark SQL alone, and results leave a batch sooner")
+
+
+def _derives_columns(plan: Node) -> str | None:
+    """A stream with columns that the kernel derives from others."""
+    streams = streams_of(plan).values()
+    derived = next((each for stream in streams for each in stream.derived), None)
+    return None if derived is None else f"the kernel computes column `{derived.name}`"
 
 
 def _not_honoured(plan: Node, options: Options) -> str | None:

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import MalformedRow, TypeMismatch
+from penstock.kernel.conform import number_without_unit
 from penstock.kernel.rejected import NO_ROW
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
@@ -28,6 +29,7 @@ MALFORMED_COLUMN = "penstock_malformed"
 _RAW, _CONFORMED = "penstock_raw_", "penstock_fitted_"
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FRACTIONS = ("float", "double")
+_NUMBER = "^[-+]?[0-9]+([.][0-9]*)?([eE][-+]?[0-9]+)?$"
 
 
 def conform(
@@ -36,13 +38,13 @@ def conform(
     *,
     no_row: str | None = None,
     formats: Mapping[Type, str] | None = None,
-    ticks: bool = False,
+    numbers: bool = False,
 ) -> DataFrame:
     """The stream's columns of a frame in their types, and MALFORMED_COLUMN if any row may not fit.
 
     `no_row` names a column that holds the text of what is not a row. `formats` says how times are
-    written where they are text, in Spark's patterns; `ticks`: whether a text may also be a number
-    of ticks, because it was one before.
+    written where they are text, in Spark's patterns; `numbers`: whether a text may have been a
+    number before.
     """
     given = _given(frame, stream)
     _check_parts(stream, given)
@@ -60,7 +62,7 @@ def conform(
         )
     raws = [F.col(f"`{name}`") for name, _ in given]
     conformed = [
-        _fitted(raw, of, column.type, formats or {}, ticks)
+        _fitted(raw, of, column.type, formats or {}, numbers)
         for raw, (_, of), column in zip(raws, given, stream.arriving, strict=True)
     ]
     # In two steps: what is both looked at and passed on is computed once.
@@ -74,7 +76,7 @@ def conform(
             F.col(f"{_CONFORMED}{place}").alias(column.name)
             for place, column in enumerate(stream.arriving)
         ),
-        _malformed(stream, doubtful).alias(MALFORMED_COLUMN),
+        _malformed(stream, doubtful, [of for _, of in given], numbers).alias(MALFORMED_COLUMN),
     )
 
 
@@ -139,7 +141,7 @@ def _check_parts(stream: Stream, given: Sequence[tuple[str, str]]) -> None:
 
 
 def _fitted(
-    raw: Column, given: str, wanted: Type, formats: Mapping[Type, str], ticks: bool
+    raw: Column, given: str, wanted: Type, formats: Mapping[Type, str], numbers: bool
 ) -> Column:
     """The value in the wanted type; NULL if it does not fit."""
     target = str(wanted)
@@ -156,20 +158,18 @@ def _fitted(
         # Digits that the type has no room for must not be lost.
         value = raw.try_cast(target)
         return F.when(value.cast("double") == raw.try_cast("double"), value)
-    if wanted.is_time and given in _WHOLE:
-        return _ticks(raw).cast(target)
-    if wanted.is_time and given == "string" and ticks:
-        return F.coalesce(raw.try_cast(target), _ticks(raw).cast(target))
+    if wanted.is_time and given in (*_WHOLE, *_FRACTIONS):
+        return F.lit(None).cast(target)  # of a number nobody knows what it counts
+    if wanted.is_time and given == "string" and numbers:
+        return F.when(~raw.rlike(_NUMBER), raw.try_cast(target))
     if wanted is Type.STRING and given not in ("date", "timestamp", "timestamp_ntz", "binary"):
         return raw.cast("string")
     return raw.try_cast(target)
 
 
-def _ticks(raw: Column) -> Column:
-    return F.timestamp_micros(raw.try_cast("bigint"))
-
-
-def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
+def _malformed(
+    stream: Stream, doubtful: Sequence[int], given: Sequence[str], numbers: bool
+) -> Column:
     line = F.col(f"{_RAW}line")
     reason = F.when(line.isNotNull(), F.concat(F.lit(NO_ROW), line))
     for place in doubtful:
@@ -177,6 +177,10 @@ def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
         raw, value = F.col(f"{_RAW}{place}"), F.col(f"{_CONFORMED}{place}")
         before, after = F.lit(f"{column.name}: '"), F.lit(f"' is not a valid {column.type}")
         why = F.concat(before, raw.cast("string"), after)
+        if column.type.is_time and (numbers or given[place] in (*_WHOLE, *_FRACTIONS)):
+            more = F.lit(number_without_unit(column))
+            is_number = raw.cast("string").rlike(_NUMBER)
+            why = F.when(is_number, F.concat(why, more)).otherwise(why)
         reason = reason.when(raw.isNotNull() & value.isNull(), why)
     raws = [
         F.when(line.isNull(), F.col(f"{_RAW}{place}").cast("string"))

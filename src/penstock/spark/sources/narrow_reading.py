@@ -69,6 +69,8 @@ class Needed:
 
     def suffices(self, file: pa.parquet.ParquetFile, stream: Stream) -> bool:
         """Whether the other columns of a file need not be read."""
+        if stream.derived:
+            return False
         names = file.schema_arrow.names
         columns = [column for column in stream.arriving if column.name != stream.timestamp]
         is_flat = names == [file.schema.column(n).path for n in range(len(file.schema))]

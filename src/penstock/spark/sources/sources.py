@@ -144,7 +144,7 @@ def exchange(
     if is_direct(stream):
         ready = frame.coalesce(tasks)
     else:
-        ticks = [in_ticks(column) for column in stream.exchanged]
+        ticks = [in_ticks(column) for column in stream.read_by_spark]
         ticks += [_batch_time().alias(on) for on in stream.stamped]
         aside = [F.col(MALFORMED_COLUMN)] if MALFORMED_COLUMN in frame.columns else []
         ready = frame.select(*ticks, *aside)

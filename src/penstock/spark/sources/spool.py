@@ -221,7 +221,8 @@ def spoolable(stream: Stream, taken: Sequence[Rows], no_rows: Sequence[str] = ()
     conformed = [conform(stream, rows) for rows in _put_together(taken)]
     times = [c.name for c in stream.arriving if c.type is Type.TIMESTAMP]
     others = [c for c in stream.arriving if c.name not in times and is_shown_otherwise(c.type)]
-    good = pl.concat([part.rows for part in conformed]).with_columns(
+    names = [c.name for c in stream.arriving]
+    good = pl.concat([part.rows.select(names) for part in conformed]).with_columns(
         pl.col(times).cast(pl.Datetime("us", "UTC")),
         *(pl.col(c.name).cast(shown_type(c.type)) for c in others),
         pl.lit(None, dtype=pl.String()).alias(MALFORMED_COLUMN),

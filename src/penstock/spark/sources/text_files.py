@@ -65,7 +65,7 @@ def conform_text(rows: DataFrame, stream: Stream, format_: str) -> DataFrame:
     given = lowered(stream)
     named = {Type.TIMESTAMP: "timestampformat", Type.DATE: "dateformat"}
     formats = {of: given[option] for of, option in named.items() if option in given}
-    return conform(rows, stream, no_row=NO_ROW, formats=formats, ticks=format_ == "json")
+    return conform(rows, stream, no_row=NO_ROW, formats=formats, numbers=format_ == "json")
 
 
 def reading_options(stream: Stream, format_: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ Where aggregates are allowed a subclass says what they become (`bind_aggregate`)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import NoReturn, TypeGuard
 
@@ -85,6 +85,9 @@ _OF_SPARK = (exp.Bracket, exp.Dot)
 #: `row-num` reads as a subtraction; these are the names it can be.
 _HYPHENATED = {("row", "num"), ("seq", "num"), ("arrival", "ts")}
 
+
+#: What Flink's TO_TIMESTAMP_LTZ takes as its second argument, and what that makes it.
+_FLINK_PRECISIONS = {"0": "timestamp_seconds", "3": "timestamp_millis"}
 
 #: A note at calls of aggregates that users have defined.
 _USERS = "aggregate of a user"
@@ -392,19 +395,28 @@ class ExpressionBinder:
         if key in GENERATORS:
             raise NotExecutable(GIVES_ROWS[0], hint=GIVES_ROWS[1])
         is_cast = key in _CASTS and len(node.expressions) == 1
+        given = node.expressions
+        if key == "to_timestamp_ltz" and _is_precision(given):
+            name, given = _FLINK_PRECISIONS[given[1].this], given[:1]
         user = self.context.names.function(name)
-        is_ours = is_cast or user is not None or not is_unknown(name, len(node.expressions))
+        is_ours = is_cast or user is not None or not is_unknown(name, len(given))
         if not is_ours and self.context.names.host is not None:
             raise OnlySpark(no_function(name))
         if not is_ours:
             refuse_without_spark(name)
-        args = self.values(*node.expressions)
+        args = self.values(*given)
         if isinstance(user, UserFunction):
             user = typed(user, args)
             return UserCall(user, brought(user, args))
         if is_cast:
             return Cast(args[0], _CASTS[key])
         return Call(name, tuple(args))
+
+
+def _is_precision(args: Sequence[exp.Expr]) -> bool:
+    """Whether the second of two arguments is one of the numbers that say what the first counts."""
+    last = args[-1] if len(args) == 2 else None
+    return isinstance(last, exp.Literal) and not last.is_string and last.this in _FLINK_PRECISIONS
 
 
 def _is_interval(expression: Expression) -> TypeGuard[Literal]:

@@ -4,6 +4,7 @@
     TIMESTAMP BY ts ORDERED             the same, said aloud
     TIMESTAMP BY ts SLACK 5 SECONDS     external, rows may be that late
     TIMESTAMP BY ts SLACK 5 ROWS        external, rows may be that many places late
+    TIMESTAMP BY timestamp_millis(ms) … external, in a column event_ts that is derived from ms
     TIMESTAMP BY ts PUNCTUATED          external, bounds come from outside
     TIMESTAMP BY ts PUNCTUATED BY mark  external, bounds stand in the data, where mark is true
     TIMESTAMP BY ts …, other SLACK …    the same, and another column that progresses
@@ -20,10 +21,14 @@ Spec: timestamps 2; window-queries 1.4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, TypeAlias
 
+from sqlglot import exp
+
+from penstock.catalog.settings import ParameterValue
 from penstock.errors import CannotWindow, DuplicateName, SyntaxFault, TypeMismatch
+from penstock.model.expressions import Named
 from penstock.model.schema import ROW_NUM, Column
 from penstock.model.streams import (
     TIMING_WORDS,
@@ -35,14 +40,44 @@ from penstock.model.streams import (
 )
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
+from penstock.sql.bind.context import Context
+from penstock.sql.bind.expression import ExpressionBinder
+from penstock.sql.bind.scope import Field, Scope
 from penstock.sql.parse.positions import located, position_of
 from penstock.sql.parse.syntax import Length, Span
 
-ARRIVAL_TS = "arrival_ts"
+ARRIVAL_TS, EVENT_TS = "arrival_ts", "event_ts"
 
 
-Columns: TypeAlias = Sequence[tuple[Column, Span]]
+@dataclass(frozen=True)
+class DerivedColumn:
+    """A column that is declared by an expression over those that rows bring along."""
+
+    name: str
+    value: exp.Expr
+
+
+Columns: TypeAlias = Sequence[tuple[Column | DerivedColumn, Span]]
 """Columns, and where they stand."""
+
+
+@dataclass(frozen=True)
+class _NoNames:
+    """What expressions of a declaration can name beside columns: nothing that was declared."""
+
+    time_zone: str
+    host: None = None
+    match_rows: int = 0  # no pattern stands in an expression
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+
+    def relation(self, name: str) -> None:
+        return None
+
+    def relations(self) -> tuple[str, ...]:
+        return ()
+
+    def function(self, name: str) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -56,6 +91,7 @@ class TimeDeclaration:
     marker: str | None = None  # the column that marks punctuation among the rows
     # Other columns that progress, with their slack; without one, it is stamped on entry.
     further: tuple[tuple[str | None, Length | None], ...] = ()
+    derived: exp.Expr | None = None  # what the column is computed by
 
 
 def declare_stream(
@@ -65,13 +101,53 @@ def declare_stream(
     time: TimeDeclaration | None,
     origin: Origin,
     lengths: Mapping[str, Length],
+    zone: str,
 ) -> Stream:
-    """The stream that a declaration describes, checked; `lengths`: those of the clock, by word."""
+    """The stream that a declaration describes, checked; `lengths`: those of the clock, by word.
+
+    `zone` is where clocks show what expressions say of a time.
+    """
     if not declared:
         raise SyntaxFault(
             f"stream `{name}` has no columns", hint="declare at least one: (ts TIMESTAMP)"
         )
-    columns = _distinct(declared, text)
+    if time is not None and time.derived is not None:
+        declared = [*declared, (DerivedColumn(str(time.column), time.derived), time.span)]
+    bound, derived = _bound(declared, text, zone)
+    stream = _declared(text, name, _distinct(bound, text), time, origin, lengths)
+    return replace(stream, derived=derived) if derived else stream
+
+
+def _bound(
+    declared: Columns, text: str, zone: str
+) -> tuple[list[tuple[Column, Span]], tuple[Named, ...]]:
+    """All columns with their types, and how some are derived from the others."""
+    given = [column for column, _ in declared if isinstance(column, Column)]
+    scope = Scope(tuple(Field(column.name, column.type, column.name) for column in given))
+    columns, derived = [], []
+    for column, span in declared:
+        if isinstance(column, DerivedColumn):
+            context = Context(text, _NoNames(zone), _no_subquery)
+            value = ExpressionBinder(context, scope).bind(column.value)
+            derived.append(Named(column.name, value))
+            columns.append((Column(column.name, value.type), span))
+        else:
+            columns.append((column, span))
+    return columns, tuple(derived)
+
+
+def _no_subquery(node: exp.Expr, context: Context) -> NoReturn:
+    raise SyntaxFault("a column cannot be derived from a subquery", hint="join it in a query")
+
+
+def _declared(
+    text: str,
+    name: str,
+    columns: tuple[Column, ...],
+    time: TimeDeclaration | None,
+    origin: Origin,
+    lengths: Mapping[str, Length],
+) -> Stream:
     timing = _timing(name, lengths, text)
     if time is None or time.kind is TimestampKind.LATENT:
         return Stream(name, columns, origin=origin, timing=timing)
@@ -109,7 +185,9 @@ def _with_further(stream: Stream, declared: tuple[tuple[str | None, Length | Non
     return stream
 
 
-def declare_table(text: str, name: str, declared: Columns, origin: Origin) -> StaticTable:
+def declare_table(
+    text: str, name: str, declared: Sequence[tuple[Column, Span]], origin: Origin
+) -> StaticTable:
     """The static table that a declaration describes, checked; its rows are not read yet."""
     if origin.path is None:
         raise SyntaxFault(
@@ -133,7 +211,7 @@ def _timing(name: str, declared: Mapping[str, Length], text: str) -> Timing:
     return Timing(**lengths)
 
 
-def _distinct(declared: Columns, text: str) -> tuple[Column, ...]:
+def _distinct(declared: Sequence[tuple[Column, Span]], text: str) -> tuple[Column, ...]:
     """The columns, none of them twice: names that differ in case only are the same name."""
     seen = {ROW_NUM: "every stream has this column already"}
     for column, span in declared:

@@ -1,8 +1,10 @@
 """CREATE STREAM: columns, where rows come from, and how their time works; and CREATE TABLE.
 
-CREATE [OR REPLACE] STREAM name [(column TYPE, … [, WATERMARK FOR column AS column - length])]
+CREATE [OR REPLACE] STREAM name
+  [(column TYPE, … [, column AS expression] … [, WATERMARK FOR column AS column - length])]
   [FROM format ['path']] [OPTIONS (key 'value', …)]
-  [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]] [clock …]
+  [TIMESTAMP BY {column | expression [AS column]}
+                [SLACK length | ORDERED | PUNCTUATED [BY column]] [clock …]
                 [, column [SLACK length | ORDERED]] … [, INTERNAL [AS column]]
    | TIMESTAMP INTERNAL [AS column] | LATENT]
   [clock …]   SKEW length | LULL length | HEARTBEAT length | MAX AHEAD length
@@ -14,17 +16,26 @@ CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NoReturn
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position, SyntaxFault
 from penstock.model.schema import Column, suggest
-from penstock.model.streams import TIMING_WORDS, Origin, TimestampKind
+from penstock.model.streams import TIMING_WORDS, Origin, Stream, TimestampKind
+from penstock.model.zones import UTC
 from penstock.redaction import is_secret
-from penstock.sql.bind.stream import TimeDeclaration, declare_stream, declare_table
+from penstock.sql.bind.stream import (
+    EVENT_TS,
+    Columns,
+    DerivedColumn,
+    TimeDeclaration,
+    declare_stream,
+    declare_table,
+)
 from penstock.sql.bind.types import NAMES, bind_type
 from penstock.sql.parse.durations import declared_length
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, semicolon
@@ -87,7 +98,7 @@ class StreamParser(FromParser):
     def create_stream(self, start: Token, replace: bool) -> CreateStream | InferStream:
         name = self.word("a name for the stream")
         inferred = self._match_text_seq("FROM", advance=False)
-        columns: list[tuple[Column, Span]] = []
+        columns: list[tuple[Column | DerivedColumn, Span]] = []
         time: TimeDeclaration | None = None
         if not inferred:
             time = self._declared_columns(columns)
@@ -118,10 +129,14 @@ class StreamParser(FromParser):
         origin = Origin(*(place or ("push", None)), options or ())
         position, span, text = self.position_since(start), self.span_since(start), self.sql
 
-        def declared(columns: Sequence[tuple[Column, Span]]) -> CreateStream:
-            with located(text, span):
-                stream = declare_stream(text, name, columns, time, origin, timing)
-            return CreateStream(position, stream, replace, late)
+        def declared(columns: Columns) -> CreateStream:
+            def in_zone(zone: str) -> Stream:
+                with located(text, span):
+                    return declare_stream(text, name, columns, time, origin, timing, zone)
+
+            stream = in_zone(UTC)
+            varies = in_zone if stream.derived else None
+            return CreateStream(position, stream, replace, late, varies)
 
         if not inferred:
             return declared(columns)
@@ -129,7 +144,9 @@ class StreamParser(FromParser):
             position, name, origin, lambda found: declared([(column, span) for column in found])
         )
 
-    def _declared_columns(self, columns: list[tuple[Column, Span]]) -> TimeDeclaration | None:
+    def _declared_columns(
+        self, columns: list[tuple[Column | DerivedColumn, Span]]
+    ) -> TimeDeclaration | None:
         """The columns in parentheses, and the time that they declare."""
         time: TimeDeclaration | None = None
         self.expect("(")
@@ -142,7 +159,7 @@ class StreamParser(FromParser):
                 else:
                     time = dataclasses.replace(time, further=(*time.further, more))
             else:
-                columns.append(self._column())
+                columns.append(self._derived_column() or self._column())
             if not self._match(TokenType.COMMA):
                 break
             if self._match(TokenType.R_PAREN, advance=False):
@@ -200,6 +217,25 @@ class StreamParser(FromParser):
             f"TIMESTAMP BY {column} SLACK 5 SECONDS, other SLACK 5 SECONDS, INTERNAL",
         )
 
+    def _derived_column(self) -> tuple[DerivedColumn, Span] | None:
+        """`name AS expression`, if that is what comes."""
+        start = self._curr
+        if self._next is None or self._next.token_type is not TokenType.ALIAS:
+            return None
+        name = self.word("a column")
+        self._advance()
+        return DerivedColumn(name, self._derivation(name)), self.span_since(start)
+
+    def _derivation(self, column: str) -> exp.Expr:
+        """The expression that a column is derived by."""
+        value = self._parse_disjunction()
+        if value is None:
+            self.refuse(
+                f"expected an expression for column `{column}`, not {self.found()}",
+                hint=f"write {column} AS timestamp_millis(ms)",
+            )
+        return value
+
     def _column(self) -> tuple[Column, Span]:
         start = self._curr
         name = self.word("a column")
@@ -256,13 +292,18 @@ class StreamParser(FromParser):
                 f"expected BY or INTERNAL after TIMESTAMP, not {self.found()}",
                 hint="write TIMESTAMP BY column SLACK 5 SECONDS, or TIMESTAMP INTERNAL",
             )
-        column = self.word("a column")
-        if self._curr and self._curr.token_type in (TokenType.L_PAREN, TokenType.DOT):
+        derived: exp.Expr | None = None
+        if self._next and self._next.token_type is TokenType.L_PAREN:
+            derived = self._derivation(EVENT_TS)
+            named = self._match(TokenType.ALIAS)
+            column = self.word("a name for the time") if named else EVENT_TS
+        else:
+            column = self.word("a column")
+        if self._curr and self._curr.token_type is TokenType.DOT:
             self.refuse(
-                f"TIMESTAMP BY names a column, and `{column}{self._curr.text}…` is an expression",
+                f"TIMESTAMP BY names a column or calls a function, and `{column}.…` is a field",
                 self._prev,
-                hint="declare the column as TIMESTAMP, which text is read as; or write a query "
-                "with the time as a column INTO files, and read those as a stream",
+                hint=f"derive a column from it: (…, ts AS {column}.…) TIMESTAMP BY ts",
             )
         marker: str | None = None
         slack: Length | None = None
@@ -295,7 +336,7 @@ class StreamParser(FromParser):
             )
         span = self.span_since(clause)
         external = TimestampKind.EXTERNAL
-        return TimeDeclaration(external, span, column, slack, marker, tuple(further))
+        return TimeDeclaration(external, span, column, slack, marker, tuple(further), derived)
 
     def _slack(self, clause: Token) -> Length:
         """How late rows may be, by one column; ORDERED need not be written."""

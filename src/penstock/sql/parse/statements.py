@@ -76,11 +76,16 @@ class InferStream(Statement):
 
 @dataclass(frozen=True)
 class CreateStream(Statement):
-    """Declare a stream; `late` is where rows go that cannot go in."""
+    """Declare a stream; `late` is where rows go that cannot go in.
+
+    `in_zone` makes the stream for another time zone than UTC, where that matters: columns that are
+    derived from others may say what a clock shows.
+    """
 
     stream: Stream
     replace: bool = False
     late: Sink | None = None
+    in_zone: Callable[[str], Stream] | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
