@@ -67,8 +67,8 @@ from penstock.spark.explain import explain_changed, explain_pipeline, explain_pl
 from penstock.spark.failures import translated
 from penstock.spark.following import Following
 from penstock.spark.functions import SparkFunctions
-from penstock.spark.leaving import Leaving
 from penstock.spark.native.choice import choose
+from penstock.spark.pipeline_stops import PipelineStops
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.planning import Planning, known_of_machine
 from penstock.spark.query import PAUSE, SparkQuery
@@ -126,7 +126,7 @@ class Engine(BaseEngine[SparkQuery]):
             self, storage_path(checkpoint) if checkpoint is not None else None
         )
         self._following = Following(self)
-        self._leaving = Leaving()
+        self._stops = PipelineStops()
         self._stopping = threading.RLock()  # taken before the lock of the engine
 
     @property
@@ -209,7 +209,7 @@ class Engine(BaseEngine[SparkQuery]):
         """Start pipelines."""
         assert self._interval is not None
         if planned:
-            self._leaving.wait()  # a place of theirs may be needed
+            self._stops.wait()  # a place of theirs may be needed
         streams = [entry.stream for entry in self.catalog.streams]
         places = [(group.keys, self._planning.checkpoint_of(group)) for group in planned]
         self._brought.place(streams, places)
@@ -322,7 +322,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _stop(self) -> list[StoragePath]:
         # Without the lock: the batch that is waited for may call the engine.
         self._brought.stop()
-        self._leaving.wait()
+        self._stops.wait()
         with self._turn:
             self._interval, stopping = None, self._running
         kept, failures = [], []

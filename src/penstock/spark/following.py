@@ -76,7 +76,7 @@ class Following:
             names = [query.name for query in dropped.get(running, ())]
             if running not in changes and running.group.queries.keys() <= set(names):
                 engine._running = [each for each in engine._running if each is not running]
-                waiting.append(engine._leaving.stop(running))
+                waiting.append(engine._stops.stop(running))
             else:
                 waiting.append(change(running, names, changes.get(running, {})))
         if engine._planning.waiting():

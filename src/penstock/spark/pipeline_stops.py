@@ -1,4 +1,4 @@
-"""Leaving: pipelines whose last query was dropped, until the batch that runs there is over.
+"""PipelineStops: pipelines whose last query was dropped, until the batch that runs there is over.
 
 A thread stops each. Whatever may need a place that one of them has waits for all.
 """
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("penstock")
 
 
-class Leaving:
-    """Those of one engine."""
+class PipelineStops:
+    """Those of one engine that are under way."""
 
     def __init__(self) -> None:
         self._threads: list[threading.Thread] = []
