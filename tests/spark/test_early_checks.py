@@ -108,6 +108,7 @@ def test_a_package_that_is_missing_is_named(
 ) -> None:
     engine = Engine()
     engine.sql(f"CREATE STREAM s (v INT) FROM {format}; SELECT v FROM s")
+    monkeypatch.setattr(session, "_BEGUN", {})  # whatever tests before this one have begun
     monkeypatch.setattr(SparkContext, "_gateway", None)
     with pytest.raises(HostError, match=r"(?s)stream `s`: this Spark has no format .*--packages"):
         engine.start()
