@@ -7,6 +7,8 @@ its type is NULL.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -14,6 +16,7 @@ from penstock.model.types import DecimalType
 
 #: Every number of 128 bits is below this, with its sign.
 BEYOND_128_BITS = 1 << 127
+BEYOND_64_BITS = 1 << 63
 
 
 def units(values: pl.Series) -> pl.Series:
@@ -33,19 +36,43 @@ def of_units(numbers: pl.Series, of: DecimalType) -> pl.Series:
     [Decimal('1.25'), None]
     """
     most = 10**of.precision - 1
+    size = largest(numbers)
+    if size < BEYOND_64_BITS and size <= most:
+        return of_words(numbers.cast(pl.Int64), of)
     wide = numbers.cast(pl.Int128)
-    if not wide.is_between(-most, most).all():
+    if size > most:
         keep = wide.is_between(-most, most)
         wide = pl.select(pl.when(keep).then(wide)).to_series()
     # The same bytes, with the point elsewhere.
     whole = wide.rechunk().cast(pl.Decimal(38, 0)).to_arrow()
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.combine_chunks()
+    return _of_bytes(whole.buffers(), len(whole), whole.null_count, whole.offset, of, numbers.name)
+
+
+def of_words(numbers: pl.Series, of: DecimalType) -> pl.Series:
+    """The same of 64-bit numbers that fit: each with its sign in front, which takes no division."""
+    words: npt.NDArray[np.int64] = np.empty((len(numbers), 2), dtype=np.int64)
+    words[:, 0] = (numbers.fill_null(0) if numbers.null_count() else numbers).to_numpy()
+    np.right_shift(words[:, 0], 63, out=words[:, 1])
+    buffers = [None, pa.py_buffer(words)]
+    found = _of_bytes(buffers, len(numbers), 0, 0, of, numbers.name)
+    if not numbers.null_count():
+        return found
+    return pl.select(pl.when(numbers.is_not_null()).then(found)).to_series().alias(numbers.name)
+
+
+def _of_bytes(
+    buffers: list[pa.Buffer | None],
+    length: int,
+    nulls: int,
+    offset: int,
+    of: DecimalType,
+    name: str,
+) -> pl.Series:
     type_ = pa.decimal128(of.precision, of.scale)
-    moved = pa.Array.from_buffers(
-        type_, len(whole), whole.buffers(), whole.null_count, whole.offset
-    )
-    return pl.Series(numbers.name, moved, dtype=pl.Decimal(of.precision, of.scale))
+    moved = pa.Array.from_buffers(type_, length, buffers, nulls, offset)
+    return pl.Series(name, moved, dtype=pl.Decimal(of.precision, of.scale))
 
 
 def largest(numbers: pl.Series) -> int:

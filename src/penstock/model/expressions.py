@@ -103,13 +103,16 @@ class Literal(Expression):
             case Type.TIMESTAMP | Type.TIMESTAMP_NTZ:
                 return f"{self.of} '{time_text(self.value)}'"
             case DecimalType():
-                return f"{self.value:f}BD"
+                return f"{self.value:f}" if self.of.scale else f"{self.value:f}BD"
             case Type.DATE:
                 return f"DATE '{time_text(self.value * DAY).split()[0]}'"
             case Type.BOOLEAN:
                 return "TRUE" if self.value else "FALSE"
             case Type.FLOAT | Type.DOUBLE if not isfinite(self.value):
                 return f"CAST('{self.value}' AS {self.of})"
+            case Type.FLOAT | Type.DOUBLE:
+                # With an exponent: without it is a DECIMAL.
+                return f"{self.value}" if "e" in f"{self.value}" else f"{self.value}E0"
         return str(self.value)
 
 

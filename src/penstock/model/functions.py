@@ -24,17 +24,19 @@ LONGEST_TEXT = 1 << 20
 
 #: Name, what it takes and gives (one of these), what it is. A line that is indented goes on.
 _ARITHMETIC = r"""
-+         NUMBER, NUMBER -> NUMBER          the sum; a time moved later
++         NUMBER, NUMBER -> NUMBER          the sum; a time moved later, a date by days
           DECIMAL, DECIMAL -> DECIMAL
           TIMESTAMP, INTERVAL -> TIMESTAMP
           INTERVAL, TIMESTAMP -> TIMESTAMP
           INTERVAL, INTERVAL -> INTERVAL
           TIMESTAMP_NTZ, INTERVAL -> TIMESTAMP_NTZ
+          DATE, INT -> DATE
 -         NUMBER, NUMBER -> NUMBER          the difference; a time moved earlier; the time between
           TIMESTAMP, INTERVAL -> TIMESTAMP
           TIMESTAMP, TIMESTAMP -> INTERVAL
           INTERVAL, INTERVAL -> INTERVAL
           TIMESTAMP_NTZ, INTERVAL -> TIMESTAMP_NTZ
+          DATE, INT -> DATE
           DECIMAL, DECIMAL -> DECIMAL
 *         NUMBER, NUMBER -> NUMBER          the product
           INTERVAL, NUMBER -> INTERVAL

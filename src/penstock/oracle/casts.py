@@ -63,12 +63,15 @@ def cast(value: Any, given: Type, to: Type, zone: str = "UTC") -> Any:
             return value * DAY
         if is_float(value):
             return to_bigint(value * SECOND) if math.isfinite(value) else None
-        return fit(int(value) * SECOND, to)
+        return min(max(int(value) * SECOND, -(1 << 63)), (1 << 63) - 1)
     if to is Type.DATE:
         is_day = given.is_time and BEGINNING <= value <= END
         return value // DAY if is_day else None
     if given.is_time:
-        return fit(value // SECOND, to) if to.is_integer else value / SECOND
+        whole = value // SECOND
+        if to.is_integer:
+            return whole if whole == fit(whole, to) else None
+        return value / SECOND
     if to.is_integer:
         return narrow(value, to)
     return fit(float(value), to)
@@ -131,6 +134,9 @@ def as_text(value: Any, given: Type) -> str:
         return f"INTERVAL '{'-' if value < 0 else ''}{days} {clock}' DAY TO SECOND"
     if given is Type.BINARY:
         return str(value, "utf-8")
+    if given is Type.FLOAT and math.isfinite(value):
+        digits = (f"{value:.{count}g}" for count in range(1, 10))
+        value = next(float(each) for each in digits if to_float32(float(each)) == value)
     return java_double(value) if is_float(value) else str(value)
 
 
@@ -155,8 +161,9 @@ def from_text(text: str, to: Type) -> Any:
         words |= {"false": False, "f": False, "no": False, "n": False, "0": False}
         return words.get(text.lower())
     if to.is_integer:
-        found = re.fullmatch(r"([+-]?\d+)(\.\d*)?", text, re.ASCII)
-        number = int(found[1]) if found else None
+        found = re.fullmatch(r"([+-]?)(\d*)(\.\d*)?", text, re.ASCII)
+        is_number = found is not None and (found[2] or found[3])
+        number = int(f"{found[1]}{found[2] or 0}") if found is not None and is_number else None
         return number if number is not None and number == fit(number, to) else None
     if isinstance(to, DecimalType):
         return decimals.from_text(text, to)

@@ -170,7 +170,7 @@ def positive_remainder(args: list[Any], types: tuple[Type, ...]) -> Any:
     found = remainder(left, right)
     if found is None or found >= 0 or math.isnan(found):
         return found
-    return remainder(fit(found + right, types[0]) if is_float(right) else found + right, right)
+    return remainder(fit(found + right, types[0]), right)
 
 
 def truncated(left: int, right: int) -> int | None:
@@ -201,6 +201,17 @@ def times(args: list[Any], types: tuple[Type, ...]) -> Any:
     return fit(args[0] * args[1], types[0])
 
 
+def moved(args: list[Any], types: tuple[Type, ...], *, back: bool) -> Any:
+    """A sum or difference; a DATE is moved by days, as far as time reaches."""
+    found = args[0] - args[1] if back else args[0] + args[1]
+    if types[0] is Type.DATE:
+        return found if BEGINNING // DAY <= found <= END // DAY else None
+    both = [of for of in types if of is not Type.INTERVAL]
+    if back and types[0].is_time and types[1].is_time:
+        return fit(found, Type.INTERVAL)
+    return fit(found, both[0] if both else Type.INTERVAL)
+
+
 def over(args: list[Any], types: tuple[Type, ...]) -> Any:
     return scaled(args, types, divide=True) if Type.INTERVAL in types else divided(*args)
 
@@ -213,11 +224,16 @@ def rounded(args: list[Any], types: tuple[Type, ...]) -> Any:
     with localcontext(Context(prec=400)):  # a DOUBLE can have 309 digits before the point
         step = Decimal(1).scaleb(-digits)
         exact = (Decimal(repr(number)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
-    return fit(type(number)(exact), types[0])
+    # No zero has a sign here.
+    return fit(type(number)(exact) + type(number)(0), types[0])
 
 
 def towards(rounding: Callable[[Any], int]) -> Callable[[Any], int]:
-    return lambda x: rounding(x) if not is_float(x) or math.isfinite(x) else to_bigint(x)
+    def of(x: Any) -> int:
+        is_far = is_float(x) and not abs(x) < 2.0**63
+        return to_bigint(x) if is_far else rounding(x)
+
+    return of
 
 
 def power(base: float, exponent: float) -> float:
@@ -329,13 +345,11 @@ def date_trunc(unit: str, ticks: int, zone: str = "UTC") -> int | None:
 
 
 STRICT: dict[str, Callable[..., Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
     "%": remainder,
     "div": truncated,
     "negative": operator.neg,
     "abs": abs,
-    "sign": lambda x: x if math.isnan(x) else float((x > 0) - (x < 0)),
+    "sign": lambda x: x if math.isnan(x) or x == 0 else math.copysign(1.0, x),
     "ceil": towards(math.ceil),
     "floor": towards(math.floor),
     "sqrt": lambda x: math.sqrt(x) if not x < 0 else math.nan,
@@ -400,6 +414,8 @@ STRICT: dict[str, Callable[..., Any]] = {
 
 #: Functions whose meaning depends on the types of their arguments.
 TYPED: dict[str, Callable[[list[Any], tuple[Type, ...]], Any]] = {
+    "+": lambda args, types: moved(args, types, back=False),
+    "-": lambda args, types: moved(args, types, back=True),
     "*": times,
     "/": over,
     "pmod": positive_remainder,

@@ -16,6 +16,7 @@ import polars as pl
 
 from penstock.kernel.expressions.elementwise import elementwise, quotient
 from penstock.kernel.types import polars_type
+from penstock.model.folding import LIMITS
 from penstock.model.types import Type
 
 Types = Sequence[Type]
@@ -32,6 +33,17 @@ def multiply(types: Types, left: pl.Expr, right: pl.Expr) -> pl.Expr:
     if types[1].is_integer:
         return left * right.cast(pl.Int64)
     return _ticks(left.cast(pl.Float64) * right.cast(pl.Float64))
+
+
+def move(
+    types: Types, left: pl.Expr, right: pl.Expr, *, by: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> pl.Expr:
+    """A sum or a difference; a DATE by so many days, NULL beyond the ends of time."""
+    if types[0] is not Type.DATE:
+        return by(left, right)
+    days = by(left.cast(pl.Int32).cast(pl.Int64), right.cast(pl.Int64))
+    first, last = LIMITS[Type.DATE]
+    return pl.when(days.is_between(first, last)).then(days).cast(pl.Int32).cast(pl.Date)
 
 
 def divide(types: Types, left: pl.Expr, right: pl.Expr) -> pl.Expr:
@@ -55,8 +67,6 @@ def remainder(types: Types, left: pl.Expr, right: pl.Expr) -> pl.Expr:
 
 def positive_remainder(types: Types, left: pl.Expr, right: pl.Expr) -> pl.Expr:
     rest = remainder(types, left, right)
-    if types[0].is_integer:
-        return pl.when((rest < 0) & (right > 0)).then(rest + right).otherwise(rest)
     return pl.when(rest < 0).then(remainder(types, rest + right, right)).otherwise(rest)
 
 
@@ -86,7 +96,8 @@ def round_half_up(types: Types, number: pl.Expr, digits: int = 0) -> pl.Expr:
         nearest = quotient(below + up.cast(pl.Float64), step)
         rounded = pl.when(below < _WHOLE).then(nearest).otherwise(size)
     rounded = rounded.cast(polars_type(types[0]))
-    signed = pl.when(number < 0).then(0.0 - rounded).otherwise(rounded)
+    # No zero has a sign here.
+    signed = pl.when((number < 0) & (rounded != 0)).then(0.0 - rounded).otherwise(rounded)
     return pl.when(number.is_finite()).then(signed).otherwise(number)
 
 
@@ -127,8 +138,6 @@ def _unless_zero(number: pl.Expr) -> pl.Expr:
 
 
 FORMS: dict[str, Callable[..., pl.Expr]] = {
-    "+": add,
-    "-": sub,
     "div": integer_divide,
     "negative": neg,
     "abs": lambda number: number.abs(),
@@ -147,6 +156,8 @@ FORMS: dict[str, Callable[..., pl.Expr]] = {
 }
 
 BY_TYPE: dict[str, Callable[..., pl.Expr]] = {
+    "+": partial(move, by=add),
+    "-": partial(move, by=sub),
     "*": multiply,
     "/": divide,
     "%": remainder,

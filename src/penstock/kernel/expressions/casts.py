@@ -77,12 +77,17 @@ def _number(value: pl.Expr, given: Type, to: Type) -> pl.Expr:
 
 def _seconds_to_ticks(seconds: pl.Expr, given: Type) -> pl.Expr:
     if given.is_integer:
-        return seconds.cast(pl.Int64) * SECOND
+        whole = seconds.cast(pl.Int64)
+        first, last = -(1 << 63), (1 << 63) - 1
+        most = last // SECOND
+        ends = pl.when(whole > most).then(last).when(whole < -most).then(first)
+        return ends.otherwise(whole * SECOND) if given is Type.BIGINT else whole * SECOND
     ticks = (seconds.cast(pl.Float64) * SECOND).cast(pl.Int64, wrap_numerical=True)
     return pl.when(seconds.is_finite()).then(ticks)
 
 
 def _ticks_to_seconds(ticks: pl.Expr, to: Type) -> pl.Expr:
     if to.is_integer:
-        return (ticks // SECOND).cast(polars_type(to), wrap_numerical=True)
+        # What does not fit is NULL: another time would be none of the row's.
+        return (ticks // SECOND).cast(polars_type(to), strict=False)
     return quotient(ticks, SECOND).cast(polars_type(to))

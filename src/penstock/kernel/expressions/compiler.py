@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from functools import partial, reduce
 from operator import or_
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import PenstockBug
-from penstock.kernel.expressions import arithmetic, logic, nested, text, times
+from penstock.kernel.expressions import arithmetic, decimal_constants, logic, nested, text, times
 from penstock.kernel.expressions.casts import cast
 from penstock.kernel.expressions.decimals import DECIMAL_FORMS
 from penstock.kernel.expressions.once import apply
@@ -106,6 +107,9 @@ def _case(case: Case) -> pl.Expr:
 
 def _call(call: Call) -> pl.Expr:
     function, match = lookup(call.function), call.match
+    exact = _with_constant(call)
+    if exact is not None:
+        return exact
     arguments: list[Any] = []
     for position, (arg, wanted) in enumerate(zip(call.args, match.parameters, strict=True)):
         if position in function.constants:
@@ -114,7 +118,7 @@ def _call(call: Call) -> pl.Expr:
                 return _literal(None, match.result)
             arguments.append(value)
         else:
-            arguments.append(cast(compile_expression(arg), arg.type, wanted))
+            arguments.append(_brought(arg, wanted))
     if function.name == "in":
         constants = _constants(call.args[1:], match.parameters[0])
         if constants is not None:
@@ -127,6 +131,45 @@ def _call(call: Call) -> pl.Expr:
         form = FORMS[function.name]
     computed = [not isinstance(arg, Ref) for arg in call.args]
     return apply(form, arguments, computed, polars_type(match.result))
+
+
+def _with_constant(call: Call) -> pl.Expr | None:
+    """An exact number of a row computed with a constant; None: it is something else."""
+    name, types = call.function, call.match.parameters
+    if name not in decimal_constants.FUNCTIONS or len(call.args) != 2:
+        return None
+    first, second = types
+    if not isinstance(first, DecimalType) or not isinstance(second, DecimalType):
+        return None
+    left, right = call.args
+    value, constant_ = (left, right) if isinstance(right, Literal) else (right, left)
+    if not isinstance(constant_, Literal) or constant_.value is None or not value.refs:
+        return None
+    if not value.type.is_integer and value.type is not types[value is right]:
+        return None
+    fixed = _brought(constant_, types[value is left])
+
+    def general(column: pl.Expr) -> pl.Expr:
+        wide = cast(column, value.type, types[value is right])
+        pair = (wide, fixed) if value is left else (fixed, wide)
+        return DECIMAL_FORMS[name](types, *pair)
+
+    return decimal_constants.with_constant(
+        name,
+        (first, second),
+        compile_expression(value),
+        value.type,
+        Decimal(constant_.value),
+        general,
+        is_left=value is left,
+    )
+
+
+def _brought(arg: Expression, wanted: Type) -> pl.Expr:
+    """An argument as the type that the function takes; of constants once, not for every block."""
+    value = cast(compile_expression(arg), arg.type, wanted)
+    is_exact = isinstance(arg.type, DecimalType) or isinstance(wanted, DecimalType)
+    return _fold(value, wanted) if is_exact and not arg.refs else value
 
 
 #: Types whose constants are the same values in the model and in a block, and compare bit by bit.

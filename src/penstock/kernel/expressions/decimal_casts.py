@@ -25,7 +25,8 @@ def to_decimal(value: pl.Expr, given: Type, to: DecimalType) -> pl.Expr:
     if given is Type.STRING:
         return text_to_decimal(value, to)
     if given in (Type.FLOAT, Type.DOUBLE):
-        finite = pl.when(value.is_finite()).then(value)
+        # A FLOAT is what it is as a DOUBLE, with all digits of that.
+        finite = pl.when(value.is_finite()).then(value).cast(pl.Float64)
         return text_to_decimal(finite.cast(pl.String), to)
     if given is Type.BOOLEAN:
         return to_decimal(value.cast(pl.Int8), Type.TINYINT, to)

@@ -17,6 +17,7 @@ _TRUE = ("true", "t", "yes", "y", "1")
 _FALSE = ("false", "f", "no", "n", "0")
 
 _INTEGER = r"^([+-]?[0-9]+)(?:\.[0-9]*)?$"
+_BELOW_ONE = r"^[+-]?\.[0-9]*$"
 _YEAR, _MONTH_OR_DAY, _CLOCK = "([0-9]{4})", "([0-9]{1,2})", "([0-5]?[0-9])"
 _DAY = f"^{_YEAR}(?:-{_MONTH_OR_DAY}(?:-{_MONTH_OR_DAY}(?:[ T].*)?)?)?$"
 _PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-5][0-9](?:\.[0-9]{1,6})?$"
@@ -38,7 +39,8 @@ def from_text(text: pl.Expr, to: Type) -> pl.Expr:
         case Type.TIMESTAMP | Type.TIMESTAMP_NTZ:
             return _ticks(text)
     if to.is_integer:
-        text = text.str.extract(_INTEGER)
+        whole = text.str.extract(_INTEGER)
+        text = pl.when(text.str.contains(_BELOW_ONE)).then(pl.lit("0")).otherwise(whole)
     return text.cast(polars_type(to), strict=False)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import NoReturn, TypeGuard
 
 from sqlglot import exp
@@ -16,6 +17,7 @@ from sqlglot import exp
 from penstock.errors import NotExecutable, QueryError, SyntaxFault, TypeMismatch, UnknownName
 from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
+from penstock.model.timestamps import MINUTE
 from penstock.model.types import ArrayType, DecimalType, MapType, StructType, Type
 from penstock.model.user_calls import UserCall, brought, typed
 from penstock.model.user_defined import UserAggregate, UserFunction
@@ -79,6 +81,18 @@ OTHER_AGGREGATES = frozenset({
 })
 # fmt: on
 
+#: Comparisons -> how a constant behind, or in front of, an integer is rounded; None: not at all.
+_NEXT_WHOLE = {
+    **dict.fromkeys(("=", "<>", "<=>"), (None, None)),
+    ">": (ROUND_FLOOR, ROUND_CEILING),
+    ">=": (ROUND_CEILING, ROUND_FLOOR),
+    "<": (ROUND_CEILING, ROUND_FLOOR),
+    "<=": (ROUND_FLOOR, ROUND_CEILING),
+}
+
+#: What EXTRACT(SECOND FROM …) gives.
+_SECONDS = DecimalType(8, 6)
+
 #: Shapes that only Spark can compute, unless they are of types of ours: elements and fields.
 _OF_SPARK = (exp.Bracket, exp.Dot)
 
@@ -111,7 +125,8 @@ class ExpressionBinder:
                 handler = _HANDLERS.get(type(node))
                 if handler is None:
                     self._refuse(node)
-                found = localized(handler(self, node), self.context.names.time_zone)
+                found = with_doubles(handler(self, node))
+                found = localized(found, self.context.names.time_zone)
                 if host is not None and is_part_of_spark(found):
                     raise OnlySpark(NotExecutable("only Spark can compute it"))
                 return found
@@ -203,19 +218,11 @@ class ExpressionBinder:
         return Call("get", (value, self.bind(place)))
 
     def values(self, *nodes: exp.Expr) -> list[Expression]:
-        """Values that are computed with each other.
-
-        Among decimals, `1.50` is a decimal: as a DOUBLE it would make doubles of the others.
-        """
+        """Values that are computed with each other."""
         found = [self.bind(node) for node in nodes]
-        if not any(isinstance(value.type, DecimalType) for value in found):
-            return found
-        return [
-            bind_literal.decimal(self.context.written(node)) or value
-            if isinstance(value, Literal) and value.of is Type.DOUBLE
-            else value
-            for node, value in zip(nodes, found, strict=True)
-        ]
+        if any(value.type is Type.INTERVAL for value in found):
+            return [as_double(value) for value in found]
+        return found
 
     def column(self, node: exp.Column) -> Expression:
         """A column by its name."""
@@ -286,13 +293,26 @@ class ExpressionBinder:
         if isinstance(node, exp.Add) and _is_interval(left) and _is_interval(right):
             # INTERVAL 1 HOUR 30 MINUTES comes as a sum.
             return Literal(left.value + right.value, Type.INTERVAL)
+        if isinstance(node, exp.Add) and _is_interval(left) and right.type is Type.DATE:
+            return self._moved("+", right, left, node.this)
+        if isinstance(node, exp.Add):
+            return self._moved("+", left, right, node.expression)
         return Call(_BINARY[type(node)], (left, right))
 
     def _minus(self, node: exp.Sub) -> Expression:
         name = hyphenated(node, self.scope)
         if name is not None:
             return self.column(name)
-        return Call("-", tuple(self.values(node.this, node.expression)))
+        left, right = self.values(node.this, node.expression)
+        return self._moved("-", left, right, node.expression)
+
+    def _moved(self, sign: str, value: Expression, by: Expression, written: exp.Expr) -> Expression:
+        """A sum or difference; a DATE moved by an interval of days, as written, stays one."""
+        if value.type is Type.DATE and _is_interval(by):
+            days = bind_literal.whole_days(written)
+            if days is not None:
+                return Call(sign, (value, Literal(days, Type.INT)))
+        return Call(sign, (value, by))
 
     def _negative(self, node: exp.Neg) -> Expression:
         inner = node.this
@@ -383,7 +403,10 @@ class ExpressionBinder:
         if unit not in _EXTRACTED.split(", "):
             hint = f"it can give: {_EXTRACTED}"
             raise OnlySpark(SyntaxFault(f"EXTRACT cannot give `{unit}`", hint=hint))
-        return Call(_UNITS.get(unit, unit), (self.bind(node.expression),))
+        value = self.bind(node.expression)
+        if unit == "second":
+            return Cast(_seconds_of_minute(value), _SECONDS)
+        return Call(_UNITS.get(unit, unit), (value,))
 
     def _function(self, node: exp.Anonymous) -> Expression:
         name = node.name
@@ -410,7 +433,66 @@ class ExpressionBinder:
             return UserCall(user, brought(user, args))
         if is_cast:
             return Cast(args[0], _CASTS[key])
-        return Call(name, tuple(args))
+        call = Call(name, tuple(args))
+        if call.function == "nullif" and call.type is not args[0].type:
+            # As wide as is needed to compare, the result is the first as it was.
+            return Case(((Call("=", call.args), Literal(None, Type.NULL)),), args[0])
+        return call
+
+
+def as_double(value: Expression) -> Expression:
+    """A constant with a point as a DOUBLE; everything else as it is."""
+    if isinstance(value, Literal) and isinstance(value.of, DecimalType) and value.of.scale:
+        return Literal(float(value.value), Type.DOUBLE)
+    return value
+
+
+def with_doubles(expression: Expression) -> Expression:
+    """Constants with a point that are computed with as DOUBLE are that from the start."""
+    match expression:
+        case Call() if _compares_integers(expression):
+            return _with_whole(expression)
+        case Call():
+            wanted = expression.match.parameters
+            args = tuple(
+                as_double(arg) if to is Type.DOUBLE else arg
+                for arg, to in zip(expression.args, wanted, strict=True)
+            )
+            return expression if args == expression.args else Call(expression.function, args)
+        case Case() if expression.type is Type.DOUBLE:
+            branches = tuple((when, as_double(value)) for when, value in expression.branches)
+            return Case(branches, as_double(expression.otherwise))
+    return expression
+
+
+def _compares_integers(call: Call) -> bool:
+    return call.function in _NEXT_WHOLE and any(arg.type.is_integer for arg in call.args)
+
+
+def _with_whole(call: Call) -> Call:
+    """A comparison of an integer with a constant: `n > 2.5` is `n > 2`, and that is faster."""
+    left, right = call.args
+    is_left = isinstance(left, Literal)
+    constant, other = (left, right) if is_left else (right, left)
+    if not isinstance(constant, Literal) or not isinstance(constant.of, DecimalType):
+        return call
+    if not other.type.is_integer:
+        return call
+    rounding = _NEXT_WHOLE[call.function][is_left]
+    if rounding is None and constant.value != int(constant.value):
+        return call
+    value = int(constant.value.to_integral_value(rounding))
+    if not -(1 << 63) <= value < 1 << 63:
+        return call
+    whole = Literal(value, Type.INT if -(1 << 31) <= value < 1 << 31 else Type.BIGINT)
+    return Call(call.function, (whole, other) if is_left else (other, whole))
+
+
+def _seconds_of_minute(time: Expression) -> Expression:
+    """The seconds of a time since its minute began, with their fraction."""
+    micros = Call("unix_micros", (time,))
+    within = Call("pmod", (micros, Literal(MINUTE, Type.BIGINT)))
+    return Call("*", (within, Literal(Decimal("0.000001"), DecimalType(6, 6))))
 
 
 def _is_precision(args: Sequence[exp.Expr]) -> bool:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch
 from penstock.model.expressions import Literal
-from penstock.model.timestamps import from_ticks, to_ticks
+from penstock.model.timestamps import DAY, from_ticks, to_ticks
 from penstock.model.types import MOST_DIGITS, DecimalType, Type
 from penstock.model.zones import UTC, time_of_clock
 from penstock.sql.parse import units
@@ -24,10 +24,10 @@ _DECIMAL = re.compile(r"(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,4})?
 
 
 def number(text: str) -> Literal:
-    """A number of the smallest of INT, BIGINT and DOUBLE that holds it.
+    """An INT or BIGINT, a DECIMAL if it has a point, a DOUBLE if it has an exponent, as in Spark.
 
-    >>> number("5").of, number("3000000000").of, number("1.5").of
-    (<Type.INT: 'INT'>, <Type.BIGINT: 'BIGINT'>, <Type.DOUBLE: 'DOUBLE'>)
+    >>> number("5").of, number("3000000000").of, number("1.50").of, number("15e-1").of
+    (<Type.INT: 'INT'>, <Type.BIGINT: 'BIGINT'>, <DECIMAL(3, 2)>, <Type.DOUBLE: 'DOUBLE'>)
     """
     if _INTEGER.fullmatch(text):
         value = int(text)
@@ -37,7 +37,15 @@ def number(text: str) -> Literal:
         if value <= 1 << 63:
             return Literal(value, Type.BIGINT)
     elif _DECIMAL.fullmatch(text):
-        return Literal(float(text), Type.DOUBLE)
+        if "e" in text.lower():
+            return Literal(float(text), Type.DOUBLE)
+        exact = decimal(text)
+        if exact is not None:
+            return exact
+        raise TypeMismatch(
+            f"`{text[:40]}` has more than {MOST_DIGITS} digits",
+            hint="with an exponent it is a DOUBLE: write E0 behind it",
+        )
     raise TypeMismatch(f"`{text[:40]}` is out of range", hint="integers have up to 64 bits")
 
 
@@ -119,6 +127,25 @@ def interval(node: exp.Interval) -> Literal:
         )
     text = str(amount.this) if unit is None else f"{amount.this} {unit.name}"
     return Literal(duration(text), Type.INTERVAL)
+
+
+def whole_days(node: exp.Expr) -> int | None:
+    """The days of an interval that is written in days or weeks alone; None: in other units."""
+    if isinstance(node, exp.Paren):
+        return whole_days(node.this)
+    if isinstance(node, exp.Neg):
+        days = whole_days(node.this)
+        return None if days is None else -days
+    if isinstance(node, exp.Add):
+        parts = [whole_days(node.this), whole_days(node.expression)]
+        return None if None in parts else sum(part or 0 for part in parts)
+    if not isinstance(node, exp.Interval):
+        return None
+    unit = node.args.get("unit")
+    words = [unit.name] if unit is not None else re.findall(r"[a-zA-Z]+", str(node.this.name))
+    if not words or not all(re.fullmatch(r"(day|week)s?", word, re.I) for word in words):
+        return None
+    return int(interval(node).value) // DAY
 
 
 def duration(text: str) -> int:

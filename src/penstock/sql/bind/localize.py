@@ -46,9 +46,9 @@ def _call(call: Call, zone: str) -> Expression:
     if name in CONVERSIONS and needs_zone(args[0].type, CONVERSIONS[name]):
         return Cast(args[0], CONVERSIONS[name], zone)
     if name == "date_trunc":
-        # What a clock shows is cut as it is; only a point in time has to be found again.
-        is_point = args[1].type is Type.TIMESTAMP and len(args) == 2
-        return Call(name, (*args, Literal(zone, Type.STRING))) if is_point else call
+        if len(args) == 3:
+            return call
+        return Call(name, (args[0], _as(args[1], Type.TIMESTAMP, zone), Literal(zone, Type.STRING)))
     if name in CALENDAR:
         return Call(name, tuple(_clock(arg, zone) for arg in args))
     if name in TEXT:
