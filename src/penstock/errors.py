@@ -218,6 +218,13 @@ class BadPunctuation(StreamError):
 class UserCodeError(PenstockError):
     """A function that the user has defined failed, or gave what it may not."""
 
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        # Polars makes such an error anew, of its text and the expression that it came out of.
+        text, context, _ = message.partition("\n\nThis error occurred in the following ")
+        if context:
+            text, _, hint = text.partition("\n  ")
+        super().__init__(text, hint=hint or None)
+
 
 class IncompleteResults(PenstockError):
     """Results that nobody fetched were dropped, so what is left is not all of them."""

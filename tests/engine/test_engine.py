@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from penstock.errors import (
@@ -254,3 +255,16 @@ def test_rows_of_a_query_can_be_iterated_over_once() -> None:
     engine.push("s", [{"v": 3}])
     assert list(query) == [{"v": 2}, {"v": 3}]
     assert list(query) == []
+
+
+def test_times_beyond_those_of_python_are_text_in_results() -> None:
+    engine = LocalEngine()
+    query = engine.sql("CREATE STREAM s (ms BIGINT); SELECT timestamp_millis(ms) AS ts, ms FROM s")
+    engine.push("s", [{"ms": 253_402_300_800_000}, {"ms": -62_167_219_200_000}])
+    expected = ["+10000-01-01 00:00:00", "0000-01-01 00:00:00"]
+    assert [row["ts"] for row in query.results().to_dicts()] == expected
+    assert query.to_arrow().schema.field("ts").type == pa.timestamp("us", tz=None)
+    assert query.to_polars()["ts"].dtype == pl.Datetime("us")
+    assert [row["ts"] for row in query.fetch().rows(named=True)] == expected
+    engine.push("s", [{"ms": 0}])
+    assert query.fetch()["ts"].dtype == pl.Datetime("us")

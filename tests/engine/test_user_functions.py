@@ -204,3 +204,15 @@ def test_columns_are_polars() -> None:
     q = engine.sql("SELECT clipped(v) AS v, ts FROM s")
     engine.push("s", [{"k": "a", "v": v, "ts": 1} for v in (-3, 3, None, 9)])
     assert q.results()["v"].to_list() == [0, 3, None, 5]
+
+
+def test_an_error_of_a_function_has_nothing_of_polars_behind_it() -> None:
+    engine = LocalEngine()
+    engine.function("bad", lambda k: 1 // 0, arguments="k BIGINT", returns="BIGINT")
+    engine.sql("CREATE STREAM s (k BIGINT); CREATE QUERY q AS SELECT bad(k) AS b FROM s")
+    with pytest.raises(UserCodeError) as caught:
+        engine.push("s", [{"k": 1}])
+    assert caught.value.message.endswith(
+        "k = 1: ZeroDivisionError: integer division or modulo by zero"
+    )
+    assert str(caught.value).splitlines()[1:] == [f"  {caught.value.hint}"]

@@ -116,3 +116,21 @@ def test_rows_that_are_mixed_among_themselves_are_named(
     (tmp_path / "1.json").write_text("".join(f'{{"v": {value}}}\n' for value in values))
     with pytest.raises(MalformedRow, match=words):
         LocalEngine().sql(f"CREATE STREAM s FROM json '{tmp_path}'")
+
+
+@pytest.mark.parametrize("levels", [45, 300, 900])
+@pytest.mark.parametrize(("begin", "end"), [('{"a":', "}"), ("[", "]")])
+def test_values_that_lie_too_deep_are_named(
+    tmp_path: Path, levels: int, begin: str, end: str
+) -> None:
+    text = '{"k": ' + begin * levels + "1" + end * levels + "}\n"
+    (tmp_path / "1.json").write_text(text)
+    engine = LocalEngine()
+    declare = f"CREATE STREAM s FROM json '{tmp_path}'"
+    if levels < 50:
+        engine.sql(declare)
+        engine.sql("SELECT * FROM s")
+        engine.finish()
+    else:
+        with pytest.raises(MalformedRow, match=r"line 1 of `.*1\.json` has values within values"):
+            engine.sql(declare)

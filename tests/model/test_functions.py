@@ -47,11 +47,11 @@ def test_a_call_gives_the_type_that_spark_gives(function, types, result):
         ("=", (T.STRING, T.TIMESTAMP), "cannot take STRING and TIMESTAMP", "TIMESTAMP '…'"),
         ("<", (T.DATE, T.STRING), "cannot take DATE and STRING", "DATE '…'"),
         ("+", (T.TIMESTAMP, T.INT), "cannot take TIMESTAMP and INT", "INTERVAL"),
-        ("-", (T.INTERVAL, T.TIMESTAMP), "cannot take INTERVAL and TIMESTAMP", "it takes NUMBER"),
+        ("-", (T.INTERVAL, T.TIMESTAMP), "cannot take INTERVAL and TIMESTAMP", "it takes number"),
         ("substring", (T.STRING,), "cannot take 1 argument", "STRING, BIGINT[, BIGINT]"),
         ("upper", (), "cannot take no arguments", "it takes STRING -> STRING"),
-        ("&", (T.DOUBLE, T.INT), "cannot take DOUBLE and INT", "INTEGER, INTEGER"),
-        ("concat", (T.BINARY,), "cannot take BINARY", "TEXT..."),
+        ("&", (T.DOUBLE, T.INT), "cannot take DOUBLE and INT", "whole number, whole number"),
+        ("concat", (T.BINARY,), "cannot take BINARY", "printable value..."),
     ],
 )
 def test_a_call_that_does_not_fit_is_refused_with_a_way_out(function, types, message, way_out):

@@ -51,7 +51,7 @@ def demo(
         print(f"{query.name}: {query.rows:,} rows, {verdict} the reference result")
     if out is not None:
         for query in engine.queries:
-            print(f"results: {write_part(out, query.name, 'parquet', query.results())}")
+            print(f"results: {write_part(out, query.name, 'parquet', query.to_polars())}")
     archive_classes_in_background()
     if wrong:
         raise typer.Exit(1)

@@ -38,6 +38,8 @@ from penstock.model.types import ArrayType, StructType, Type
 
 #: Rows that are looked at of a file of text, and files.
 ROWS, FILES = 1000, 3
+#: How deep values may lie within values, for their types to be told.
+LEVELS = 50
 
 _WORDS = {
     Type.BIGINT: re.compile(r"[+-]?[0-9]{1,18}"),
@@ -108,12 +110,34 @@ def _columns(name: str, files: Sequence[Path], origin: Origin) -> tuple[Column, 
     for file in files:
         with reading(file, origin.format):
             found += _objects(file)
+    for place, value in found:
+        if _is_deep(value):
+            raise MalformedRow(
+                name,
+                f"the columns of `{name}` are not known: {place} has values within values, more "
+                f"than {LEVELS} levels deep",
+                hint=f"declare those that are to be read: CREATE STREAM {name} (ts TIMESTAMP, …)",
+            )
     objects = [value for _, value in found]
     try:
         of = of_values(objects)
     except _MixedKinds:
         raise _mixed(name, [place for place, _ in found], objects) from None
     return tuple(Column(*field) for field in of.fields) if isinstance(of, StructType) else ()
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether there are values within values, and so on, further than types are made for."""
+    level = [value]
+    for _ in range(LEVELS):
+        level = [part for each in level for part in _parts_of(each)]
+    return bool(level)
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 class _MixedKinds(Exception):

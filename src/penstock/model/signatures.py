@@ -15,7 +15,8 @@ the rule, the documentation and the error message at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from penstock.errors import TypeMismatch
@@ -30,8 +31,32 @@ _VARIABLES: dict[str, tuple[Callable[[Type], bool], Type]] = {
     "ORDERED": (lambda type_: not type_.is_nested, Type.NULL),
 }
 
+#: How people call what may stand for several types, and what is to be said of it.
+_WORDS = {
+    "NUMBER": ("number", ""),
+    "INTEGER": ("whole number", ""),
+    "SAME": ("value", "values are of one type"),
+    "EQUAL": ("value", "values are of one type, without MAP"),
+    "ORDERED": ("value", "values are of one type, which is no ARRAY, MAP or STRUCT"),
+    "ANY": ("anything", ""),
+    "TEXT": ("printable value", ""),
+}
+
 #: Parameters that take an argument without changing its type.
 _AS_IT_IS = ("ANY", "TEXT")
+
+
+def in_words(signatures: Iterable[Signature]) -> str:
+    """Signatures as errors say them.
+
+    >>> in_words([Signature.parse("ORDERED, ORDERED -> BOOLEAN")])
+    'value, value -> BOOLEAN (values are of one type, which is no ARRAY, MAP or STRUCT)'
+    """
+    text = "; ".join(map(str, signatures))
+    said = [more for name, (_, more) in _WORDS.items() if more and re.search(rf"\b{name}\b", text)]
+    for name, (word, _) in _WORDS.items():
+        text = re.sub(rf"\b{name}\b", word, text)
+    return f"{text} ({'; '.join(said)})" if said else text
 
 
 @dataclass(frozen=True)
@@ -139,7 +164,7 @@ class ScalarFunction:
             found = form(types) if form is not None else None
             if found is not None:
                 return found
-        accepted = "; ".join(map(str, self.signatures))
+        accepted = in_words(self.signatures)
         if not any(signature.takes(len(types)) for signature in self.signatures):
             count = f"{len(types) or 'no'} argument{'' if len(types) == 1 else 's'}"
             raise TypeMismatch(f"`{self.name}` cannot take {count}", hint=f"it takes {accepted}")

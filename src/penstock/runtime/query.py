@@ -75,19 +75,22 @@ class Query(ABC):
         """Every row so far that has not been fetched, unless it went to a sink or a subscriber.
 
         Raises what the query failed with, and IncompleteResults if rows were dropped; with
-        `partial` it gives what is there.
+        `partial` it gives what is there. Times are text in a column that has some beyond those of
+        Python's `datetime`, which ends with the year 9999.
         """
-        return self._together(rows for _, rows in self._all(partial))
+        return readable(self.to_polars(partial=partial))
 
-    to_polars = results
+    def to_polars(self, *, partial: bool = False) -> pl.DataFrame:
+        """`results` with the types of the query's schema, whatever times there are."""
+        return self._together(rows for _, rows in self._all(partial))
 
     def to_arrow(self, *, partial: bool = False) -> pa.Table:
         """`results` as an Arrow table."""
-        return self.results(partial=partial).to_arrow()
+        return self.to_polars(partial=partial).to_arrow()
 
     def to_pandas(self, *, partial: bool = False) -> pd.DataFrame:
         """`results` as a DataFrame of pandas."""
-        return self.results(partial=partial).to_pandas()
+        return self.to_polars(partial=partial).to_pandas()
 
     def fetch(self, *, partial: bool = False) -> pl.DataFrame:
         """The rows since the last time; they are handed out once.
@@ -95,7 +98,7 @@ class Query(ABC):
         Raises as `results` does. With `partial` it gives what is there, and rows that were dropped
         before do not count any more.
         """
-        return self._together(self._taken(partial))
+        return readable(self._together(self._taken(partial)))
 
     def iterate(self, *, partial: bool = False) -> Iterator[dict[str, Any]]:
         """The rows one by one; they are handed out once. While the query runs by itself, this waits

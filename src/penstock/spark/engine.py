@@ -60,6 +60,7 @@ from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_for
+from penstock.spark.border import at_border
 from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.early_checks import check_early
@@ -83,12 +84,18 @@ from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.sources.sources import columns_of, is_finite, open_stream
 from penstock.spark.sources.spool import FilesRead
 from penstock.spark.state.program_changes import ProgramChanges
-from penstock.spark.working_session import adopted, take_over, working_session
+from penstock.spark.working_session import (
+    adopted,
+    check_named,
+    take_over,
+    working_session,
+)
 from penstock.sql.parse.statements import Sink
 
 _LOG = logging.getLogger("penstock")
 
 
+@at_border
 class Engine(BaseEngine[SparkQuery]):
     """Streams and queries that live on a Spark session.
 
@@ -107,6 +114,8 @@ class Engine(BaseEngine[SparkQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
+        check_named("master=", master, str, "such as 'local[4]' or 'spark://host:7077'")
+        check_named("conf=", conf, Mapping, "such as {'spark.driver.memory': '8g'}")
         self.catalog.host = SparkFunctions(lambda: self.session, lambda: self.spark)
         if spark is not None:
             take_over(spark, conf)
@@ -142,6 +151,10 @@ class Engine(BaseEngine[SparkQuery]):
         if self._session is None:
             self._session = working_session(self.spark)
         return self._session
+
+    def _is_stopped(self) -> bool:
+        """Whether somebody has stopped the session."""
+        return self._spark is not None and self._spark.sparkContext._jsc is None
 
     def explain(self, name: str, plan: Node) -> str:
         """The pipeline of a query: its operators, and how it runs on Spark."""

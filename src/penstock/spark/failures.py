@@ -96,12 +96,16 @@ _IS_DAMAGED = ("An error occurred during loading state", "is in an inconsistent 
 _NOT_DAMAGE = (_NO_ROOM, _SLOW_WORKER, "Permission denied")
 
 
+#: What Spark raises. Where its Java is gone, py4j is refused the connection, and says no more.
+FOREIGN = (PySparkException, Py4JError, ConnectionError)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn what Spark raises inside into a HostError."""
     try:
         yield
-    except (PySparkException, Py4JError) as cause:
+    except FOREIGN as cause:
         raise failure(cause) from cause
 
 
@@ -121,7 +125,7 @@ def failure(cause: BaseException) -> HostError:
     if is_damaged and not any(sign in text for sign in _NOT_DAMAGE):
         return HostError(f"the checkpoint is damaged: {reason}", hint=DAMAGED)
     hint = next((way for sign, way in _WAYS_OUT if sign in text), None)
-    if isinstance(cause, Py4JNetworkError):
+    if isinstance(cause, Py4JNetworkError | ConnectionError):
         return HostError(
             "Spark's Java process is gone", hint="start again; results that were written stay"
         )

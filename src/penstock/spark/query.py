@@ -19,6 +19,7 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import FAILED, NOT_STARTED, RUNNING, STOPPED, BatchStatus
+from penstock.spark.border import at_border
 from penstock.spark.catching_up.standing import caught_up
 from penstock.spark.delivery.batch_counts import numbers_by_batch
 from penstock.spark.delivery.batch_sink import BatchSink
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 PAUSE = 0.2
 
 
+@at_border
 class SparkQuery(Query):
     """One continuous query."""
 
@@ -45,6 +47,9 @@ class SparkQuery(Query):
         self._arrived = threading.Condition()
         #: The pipeline that it runs in, or ran in last.
         self.pipeline: RunningPipeline | None = None
+
+    def _is_stopped(self) -> bool:
+        return self._engine._is_stopped()
 
     @property
     def rows(self) -> int:
@@ -64,7 +69,7 @@ class SparkQuery(Query):
         Times are instants, whatever zone the session shows them in.
         """
         instants = pl.selectors.datetime(time_zone=None).dt.replace_time_zone("UTC")
-        rows = self.results(partial=partial).with_columns(instants)
+        rows = self.to_polars(partial=partial).with_columns(instants)
         return self._engine.spark.createDataFrame(rows.to_arrow())
 
     @property

@@ -47,8 +47,24 @@ def take_over(spark: SparkSession, conf: Mapping[str, str] | None) -> None:
     ship_package(spark)
 
 
+def check_named(name: str, given: object, wanted: type, hint: str) -> None:
+    """Raise unless an argument is left out or what it is meant to be."""
+    if given is not None and not isinstance(given, wanted):
+        raise HostError(
+            f"{name} takes a {wanted.__name__}, and this is a {type(given).__name__}: "
+            f"{given!r:.80}",
+            hint=hint,
+        )
+
+
 def check_usable(spark: SparkSession) -> None:
     """Raise unless queries can run in this session."""
+    if isinstance(spark, str | bytes | int | float | dict | list | tuple):
+        raise HostError(
+            f"spark= is a session of Spark, and this is a {type(spark).__name__}: {spark!r:.80}",
+            hint="SparkSession.builder.getOrCreate() gives one; without spark= Penstock makes one, "
+            "on the cluster that master= names",
+        )
     if not hasattr(spark, "_jsparkSession"):
         raise HostError(
             "this is a Spark Connect session, and Penstock must run beside the driver",

@@ -38,7 +38,7 @@ def run_here(
     if PASSER_BY in [query.name for query in engine.queries]:
         engine.sql(f"DROP QUERY {PASSER_BY}")
     engine.finish()
-    return {query.name: rows_of(query.results()) for query in engine.queries}
+    return {query.name: rows_of(query.to_polars()) for query in engine.queries}
 
 
 def _push(engine: LocalEngine, batch: Batch, way: Way, chance: random.Random) -> None:

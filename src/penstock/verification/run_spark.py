@@ -64,7 +64,7 @@ class OnSpark:
                 script.on(engine, settings, queries=names, origins=origins)
                 self._take_in(engine, is_last=batches.stop == len(case.batches))
                 for query in engine.queries:
-                    found[query.name] += rows_of(query.results())
+                    found[query.name] += rows_of(query.to_polars())
             if (armed := faults.folder()) is not None:
                 faults.disarm(armed)
             return found

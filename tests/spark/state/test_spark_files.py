@@ -90,3 +90,13 @@ def test_an_empty_description_of_state_is_named(checkpoint: Path) -> None:
     assert last_finished(checkpoint) == 11
     file.write_text("")
     assert f"damaged: `{file}` is empty" in refused(checkpoint)
+
+
+@pytest.mark.parametrize(
+    "name", ["offsets/11", "commits/11", "sources/1/9.compact", "sources/1/10", "sources/1/11"]
+)
+@pytest.mark.parametrize("content", [b"", b"v1\n{", b"\xff\xfe", b"{}", b"v1\n{}\nrubbish"])
+def test_an_entry_that_is_no_entry_is_named(checkpoint: Path, name: str, content: bytes) -> None:
+    """Spark says that something is malformed, and not which file it is."""
+    (checkpoint / name).write_bytes(content)
+    assert f"`{checkpoint / name}` " in refused(checkpoint)

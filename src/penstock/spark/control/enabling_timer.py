@@ -77,7 +77,7 @@ class EnablingTimer:
                 self._look()
                 with self._lock:
                     self._step()
-            except Py4JError:
+            except (Py4JError, ConnectionError):
                 return  # the session is gone, and whoever uses the query sees it
             except Exception as cause:
                 self._failure = cause  # nobody waits for this thread: `check` tells of it

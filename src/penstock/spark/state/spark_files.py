@@ -26,6 +26,8 @@ DAMAGED = (
     f"put back the whole checkpoint and the results from a copy of the same moment, or {START_OVER}"
 )
 
+#: How an entry of a log begins.
+_VERSION = re.compile(r"v\d+")
 #: How far a source is that reads files.
 _LOG_OFFSET = re.compile(r'\s*\{\s*"logOffset"\s*:\s*(\d+)\s*\}\s*')
 
@@ -47,6 +49,9 @@ def last_finished(folder: StoragePath) -> int:
         raise damaged(folder / "commits" / str(begun - 1), "is gone")
     if begun >= 0:
         _check_metadata(folder / "metadata")
+        _check_lines(folder / "offsets" / str(begun))
+        if finished >= 0:
+            _check_lines(folder / "commits" / str(finished))
         _check_state(folder / "state")
         _check_sources(folder, begun)
     return finished
@@ -117,6 +122,25 @@ def _check_sources(folder: StoragePath, batch: int) -> None:
         if offset not in numbers:
             raise damaged(place / str(offset), "is gone")
         _check_without_gaps(place, numbers)
+        names = {file.name for file in place.iterdir()}
+        whole = [number for number in numbers if f"{number}.compact" in names]
+        for number in numbers[numbers.index(whole[-1]) :] if whole else numbers:
+            # Spark reads the latest list of all files, and what came behind it.
+            _check_lines(place / (f"{number}.compact" if number in whole else str(number)))
+
+
+def _check_lines(file: StoragePath) -> None:
+    """An entry of a log is its version, and lines of JSON; Spark names no file that is not."""
+    try:
+        version, *lines = file.read_bytes().decode().split("\n")
+        for line in lines:
+            if line.strip() not in ("", "-"):  # a source that has read nothing
+                json.loads(line)
+        is_whole = _VERSION.fullmatch(version) is not None
+    except (OSError, ValueError, RecursionError) as cause:
+        raise damaged(file, f"cannot be read: {cause}") from cause
+    if not is_whole:
+        raise damaged(file, "does not begin with the version of a log")
 
 
 def log_offsets(folder: StoragePath, batch: int) -> dict[int, int]:

@@ -23,6 +23,7 @@ from penstock.model.expressions import Call, Expression, Ref, SparkCall
 from penstock.model.functions import ALIASES, FUNCTIONS, canonical, lookup
 from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import Column
+from penstock.model.signatures import in_words
 from penstock.model.spark_functions import SPARK_FUNCTIONS
 from penstock.model.spark_sql import quoted
 from penstock.model.types import ArrayType
@@ -107,8 +108,9 @@ def no_function(name: str) -> UnknownName:
         found = lookup(name)
     except UnknownName as unknown:
         return unknown
-    takes = "; ".join(map(str, found.signatures))
-    return UnknownName(f"no function `{name}` of so many arguments", hint=f"it takes {takes}")
+    return UnknownName(
+        f"no function `{name}` of so many arguments", hint=f"it takes {in_words(found.signatures)}"
+    )
 
 
 def spark_call(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from penstock.errors import TypeMismatch
@@ -37,7 +39,9 @@ def bind_type(node: exp.Expr, written: str) -> Type:
 def _found(node: exp.DataType) -> Type | None:
     match node.this:
         case D.DECIMAL:
-            return DecimalType(*(int(digits.name) for digits in node.expressions))
+            sizes = [digits.name for digits in node.expressions]
+            is_sized = len(sizes) <= 2 and all(re.fullmatch("[0-9]{1,9}", size) for size in sizes)
+            return DecimalType(*map(int, sizes)) if is_sized else None
         case D.ARRAY | D.LIST:
             [element] = _parts(node) or [None]
             return None if element is None else ArrayType(element)
