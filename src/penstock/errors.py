@@ -17,6 +17,7 @@
     │   ├── MalformedRow        rows that do not conform to the stream's columns
     │   └── BadPunctuation      a bound that falls
     ├── UserCodeError       a function of the user failed; its error is attached
+    ├── TooManyWindows      rows lie in more windows than a query can have open
     ├── IncompleteResults   results were dropped, so what is left is not all of them
     ├── HostError           the machine failed: a file, a process; the cause is attached
     └── PenstockBug         an invariant is broken: please report
@@ -224,6 +225,10 @@ class UserCodeError(PenstockError):
         if context:
             text, _, hint = text.partition("\n  ")
         super().__init__(text, hint=hint or None)
+
+
+class TooManyWindows(PenstockError):
+    """Rows lie in more windows than a query can have open."""
 
 
 class IncompleteResults(PenstockError):

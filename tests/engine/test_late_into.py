@@ -14,6 +14,7 @@ from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.kernel.rejected import Reason
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
+from penstock.model.timestamps import to_ticks
 from penstock.model.types import Type
 from penstock.runtime.clock import VirtualClock
 
@@ -32,7 +33,7 @@ def read(file: Path) -> pl.DataFrame:
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 def test_late_and_malformed_rows_lie_in_one_directory(tmp_path: Path, format: str) -> None:
-    engine = LocalEngine(clock=VirtualClock())
+    engine = LocalEngine(clock=VirtualClock(to_ticks(NOON)))
     engine.sql(BIDS + f"LATE INTO {format} '{tmp_path / 'aside'}'")
     engine.push("bids", [{"item": "lamp", "price": 1, "ts": NOON}])
     engine.push("bids", [{"item": "late", "price": 2, "ts": datetime(2026, 1, 1, 11)}])

@@ -90,13 +90,14 @@ def test_settings_are_shown_with_all_that_is_said_of_them(engine: LocalEngine) -
     engine.sql("SET union = merge; SET rows_per_step = 7; SET ets = none")
     shown = str(engine.sql("SHOW SETTINGS"))
     lines = shown.splitlines()
-    indent = " " * 34
-    assert lines[:4] == [
-        "setting        value   default    what it decides",
-        "union          merge   auto       whether unions pass rows on at once (`meld`), or wait "
-        "to keep them",
-        f"{indent}in order (`merge`). `auto` is `meld`, or with `mode = iop` `merge`",
-        "strategy       dfs     dfs        which operator runs next",
+    indent = " " * 37
+    assert lines[:5] == [
+        "setting        value      default    what it decides",
+        "union          merge      auto       whether unions pass rows on at once (`meld`), or "
+        "wait to keep",
+        f"{indent}them in order (`merge`). `auto` is `meld`, or with `mode = iop`",
+        f"{indent}`merge`",
+        "strategy       dfs        dfs        which operator runs next",
     ]
     assert max(map(len, lines)) <= 100
     words = " ".join(shown.split())

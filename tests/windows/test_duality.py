@@ -73,9 +73,8 @@ def nearby_ids(window: Window, rows: list[dict[str, Any]]) -> list[Any]:
     if isinstance(window, Partitioned):
         top = max(number for number, _ in known)
         return [(number, (src,)) for number in range(-3, top + 4) for src in ("a", "b", None)]
-    # A landmark's ids end with the rows, by definition: see its module.
-    above = 0 if isinstance(window, Landmark) else 3
-    return list(range(min(known) - 3, max(known) + 1 + above))
+    # A landmark has windows where rows lie alone, by definition: see its module.
+    return known if isinstance(window, Landmark) else list(range(min(known) - 3, max(known) + 4))
 
 
 def numbers_of(rows: list[Any]) -> set[int]:

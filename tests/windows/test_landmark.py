@@ -30,17 +30,17 @@ def test_each_extent_contains_all_earlier_ones(numbers, slide):
     assert sizes[-1] == len(rows)
 
 
-def test_a_step_without_rows_repeats_the_extent_before_it():
+def test_a_step_without_rows_is_no_window():
     window = Landmark("ts", slide=10)
     rows = [{"ts": 1}, {"ts": 35}]
-    assert list(window.windows(rows)) == [0, 1, 2, 3]
-    assert [len(window.extent(wid, rows)) for wid in window.windows(rows)] == [1, 1, 1, 2]
+    assert list(window.windows(rows)) == [0, 3]
+    assert [len(window.extent(wid, rows)) for wid in window.windows(rows)] == [1, 2]
 
 
-def test_the_ids_of_a_row_stop_at_the_last_row_of_the_set():
+def test_the_ids_of_a_row_are_the_windows_from_its_own_on():
     window = Landmark("ts", slide=10)
     rows = [{"ts": 1}, {"ts": 35}]
-    assert list(window.wids(rows[0], rows)) == [0, 1, 2, 3]
+    assert list(window.wids(rows[0], rows)) == [0, 3]
     assert list(window.wids(rows[1], rows)) == [3]
 
 

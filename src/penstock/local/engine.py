@@ -112,6 +112,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._span, self._had_rows = 0, False
         self._stopped = False
         self._late: dict[str, LocalSink] = {}
+        self._host.set_max_jump(self.catalog.settings.jump)
         self._late_warnings = LateWarnings()
         self._ended_attempts = EndedAttempts()
         self._supplies: dict[str, Iterator[Rows]] = {}
@@ -577,6 +578,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
                     hint="SET late before the queries are declared",
                 )
         self._host.set_late(policy)
+        self._host.set_max_jump(settings.jump)
         self._host.executor.rows_per_step = settings.rows_per_step
         self._host.executor.table.set_strategy(strategy_named(settings.strategy))
         self._host.enabling.change(settings.ets, by_arcs=settings.ets_by == "arcs")

@@ -79,6 +79,17 @@ def format_duration(ticks: int) -> str:
     return "0 seconds"
 
 
+def ticks_of(text: str) -> int | None:
+    """A duration that is written as a number and a unit; None: it is none.
+
+    >>> ticks_of("10 minutes") == 10 * MINUTE, ticks_of("ten minutes")
+    (True, None)
+    """
+    count, _, unit = text.strip().lower().partition(" ")
+    size = UNITS.get(unit.strip())
+    return int(count) * size if size is not None and count.isdecimal() else None
+
+
 def to_ticks(moment: datetime) -> int:
     """Ticks of a point in time; one without a zone is taken as UTC.
 

@@ -244,12 +244,7 @@ class _Reached:
                     bounds[latest_of(bounds)] = self._bound_of_latest(node.input, [*bounds])
                 return node.progress[on].bound(bounds)
             case nodes.WindowAggregate(window=Tagged() as window) if BEGINNING < bound < END:
-                closed = window.closed_below(bound)
-                if isinstance(window, Landmark):
-                    latest = self.latest(node.input, window.on)
-                    if latest > BEGINNING:
-                        closed = min(closed, _last_window(window, latest) + 1)
-                return _edge(window, closed, on)
+                return _edge(window, window.closed_below(bound), on)
         return bound
 
     def _bound_of_latest(self, node: nodes.Node, columns: Sequence[str]) -> int:
@@ -306,7 +301,7 @@ class _Reached:
 def _last_window(window: Tagged, latest: int) -> int:
     """The last window that a row up to this time can be in, and that there is."""
     first, stop = window.wid_range(latest)
-    # Later steps of a landmark would only repeat its last, and other windows end where a row is.
+    # A landmark has no windows in later steps, and other windows end where a row is.
     return first if isinstance(window, (Landmark, EndedByRows)) else stop - 1
 
 

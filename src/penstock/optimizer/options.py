@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.sizes import bytes_of, size_text
+from penstock.model.timestamps import format_duration, ticks_of
 
 #: The choice that leaves it to the optimizer.
 AUTO = "auto"
@@ -45,6 +46,16 @@ def size(value: object) -> str | None:
     """
     found = bytes_of(value.strip("'\"")) if isinstance(value, str) else None
     return None if found is None else size_text(found)
+
+
+def duration(value: object) -> str | None:
+    """A duration, written in one way; None: it is none.
+
+    >>> duration("'36 HOURS'"), duration("soon")
+    ('36 hours', None)
+    """
+    ticks = ticks_of(str(value).strip("'\""))
+    return None if ticks is None else format_duration(ticks)
 
 
 @dataclass(frozen=True)
@@ -254,6 +265,18 @@ class Options:
         not_native="Spark drops late rows uncounted",
         of_engine=True,
     )
+    max_jump: str | None = setting(
+        "3652 days",
+        "how far a row may lie ahead: one that is further ahead of the newest row and of the clock "
+        "(on Spark: of the clock of its micro-batch) is a future row, which is rejected and "
+        "counted: it would make all others late. For streams whose time is a TIMESTAMP and that do "
+        "not declare MAX AHEAD. The default is 10 years",
+        UNLIMITED,
+        text="a duration such as 90 DAYS",
+        reads=duration,
+        not_native="Spark accepts rows of any time",
+        of_engine=True,
+    )
     ets_by: str = setting(
         "rows",
         "how enabling timestamps travel: as punctuation through all operators (`rows`), or "
@@ -284,6 +307,11 @@ class Options:
     def adapts(self) -> bool:
         """Whether joins keep what they need to give way to others."""
         return self.adapt != "off"
+
+    @property
+    def jump(self) -> int | None:
+        """How far ahead a row may lie, in ticks; None: as far as it may be."""
+        return None if self.max_jump is None else ticks_of(self.max_jump)
 
     @property
     def uses_late_rows(self) -> bool:

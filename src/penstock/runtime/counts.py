@@ -109,7 +109,11 @@ class Tally(State):
         """Count rows that did not go in; malformed ones are text with a column `reason`."""
         setattr(self, reason.value, getattr(self, reason.value) + rows.height)
         if reason is Reason.MALFORMED and "reason" in rows.columns:
-            self._note(Rejected.of(rows))
+            self.note(rows)
+
+    def note(self, rows: pl.DataFrame) -> None:
+        """Take note of why rows did not go in, which are text with a column `reason`."""
+        self._note(Rejected.of(rows))
 
     def _note(self, found: Rejected) -> None:
         known = Rejected(Counter(self.reasons), self.samples)

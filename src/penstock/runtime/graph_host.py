@@ -96,6 +96,7 @@ class GraphHost:
         )
         self.rejected_rows: list[RejectedRows] = []
         self._late = late
+        self._max_jump: int | None = None
         self._rejected = rejected or self.rejected_rows.append
         self._limited: list[GraphNode] = []  # nodes whose operators can end attempts
         self._punctuation_cost = punctuation_cost
@@ -250,6 +251,12 @@ class GraphHost:
         """Say that nothing below `bound` comes any more; of rows that match `where` only."""
         self._stream(stream).punctuate(bound, where)
 
+    def set_max_jump(self, jump: int | None) -> None:
+        """Change how far ahead of the newest row and of the clock rows may lie."""
+        self._max_jump = jump
+        for stream in self.inputs.values():
+            stream.max_jump = jump
+
     def set_late(self, late: LatePolicy) -> None:
         """Deal with late rows in another way from now on."""
         self._late = late
@@ -401,7 +408,9 @@ class GraphHost:
                 self._outputs[name].drain()
 
     def _input(self, stream: Stream, node: GraphNode) -> StreamInput:
-        return StreamInput(stream, node, self._late, self._rejected, **self._how)
+        found = StreamInput(stream, node, self._late, self._rejected, **self._how)
+        found.max_jump = self._max_jump
+        return found
 
     def _stream(self, name: str) -> StreamInput:
         return _find(self.inputs, name, "stream")

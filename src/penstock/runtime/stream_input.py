@@ -39,6 +39,7 @@ from penstock.kernel.operator import Output
 from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import grain_behind
+from penstock.kernel.progress.future import as_future, has_clock, is_future
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
 from penstock.kernel.rejected import Reason
@@ -72,6 +73,9 @@ class StreamInput:
         self.node_of_all: GraphNode | None = None
         self.tally = Tally()
         self.policy = policy
+        #: How far ahead of the newest one and of the clock a row may lie; None: anywhere.
+        self.max_jump: int | None = None
+        self._has_clock = has_clock(stream)
         self.generator = Generator(stream)
         #: What punctuation is used about that follows from rows; None: anything.
         self.useful: frozenset[str] | None = None
@@ -118,6 +122,7 @@ class StreamInput:
             self._reject(Reason.MALFORMED, conformed.rejected)
         if ahead is not None:
             self._reject(Reason.AHEAD, ahead)
+            self.tally.note(as_future(self.stream, ahead))
         if parts.late.height and self.policy.lets_in:
             cuts = self.generator.cuts(stamped, partial(grain_behind, self.node))
             for start, stop in pairwise([0, *cuts, stamped.height]):
@@ -133,9 +138,15 @@ class StreamInput:
     def _not_ahead(self, rows: pl.DataFrame, now: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """Rows without those from the future, which would close everything before it; and those."""
         limit, on = self.stream.timing.max_ahead, self.stream.timestamp
-        if limit is None or on is None:
+        if on is None or not rows.height:
             return rows, None
-        ahead = is_ahead(rows.get_column(on), now, limit)
+        if limit is not None:
+            ahead = is_ahead(rows.get_column(on), now, limit)
+        elif self.max_jump is not None and self._has_clock:
+            newest = self.generator.state.newest
+            ahead = is_future(rows.get_column(on), newest, now, self.max_jump)
+        else:
+            return rows, None
         return (rows.filter(~ahead), rows.filter(ahead)) if ahead.any() else (rows, None)
 
     def reject(self, texts: Sequence[str]) -> None:

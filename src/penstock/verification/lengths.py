@@ -10,7 +10,7 @@ from math import gcd
 from penstock.model.streams import Stream
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of, walk
-from penstock.windows import Band, Cumulating, Landmark, Sliding, Window
+from penstock.windows import Band, Cumulating, Sliding, Window
 from penstock.windows.window import usual_origin
 
 #: What windows call their lengths.
@@ -100,17 +100,6 @@ def _grids(node: nodes.Node) -> Iterator[WindowGrid]:
 
 def _is_time(node: nodes.Node, column: str) -> bool:
     return node.schema[column].type.is_time
-
-
-def longest_span(plans: Sequence[nodes.Node]) -> int | None:
-    """How much time rows may cover so that windows that never end stay few; None: any."""
-    slides = [
-        node.window.slide
-        for plan in plans
-        for node in walk(plan)
-        if isinstance(node, nodes.WindowAggregate) and isinstance(node.window, Landmark)
-    ]
-    return 200 * min(slides) if slides else None
 
 
 def most_rows(plans: Sequence[nodes.Node], wanted: int) -> dict[str, int]:

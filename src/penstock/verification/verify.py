@@ -18,7 +18,7 @@ from penstock.verification.arrivals import Trouble, arrange, spoil
 from penstock.verification.case import Row, VerificationCase, times_of
 from penstock.verification.generated import generate
 from penstock.verification.judging import Difference, Judge, difference, judged_in_part, not_judged
-from penstock.verification.lengths import grids, longest_span, most_rows
+from penstock.verification.lengths import grids, most_rows
 from penstock.verification.run_here import run_here
 from penstock.verification.samples import StreamSample, choose, read_sample
 from penstock.verification.script import Script
@@ -144,7 +144,7 @@ class Verification:
         counts = {n: int(most**share) for n, most in most_rows(self.plans, self._wanted).items()}
         known = grids(self.plans)
         longest = max((grid.length for grid in known), default=60_000_000)
-        span = min(3 * longest, longest_span(self.plans) or 3 * longest)
+        span = 3 * longest
         rows = choose(chance, self.streams, self.samples, self._keys, counts, span)
         # Rows that are made begin where those that were read do, so that they meet.
         begin = min(times_of(self.streams, rows), default=None)

@@ -31,9 +31,10 @@ from penstock.windows.session import Session
 from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 from penstock.windows.sliding import Sliding, ends_with, origin_for_aligned_starts, tumbling
 from penstock.windows.tagged import Tagged
-from penstock.windows.window import Row, Unit, Window
+from penstock.windows.window import MOST_OPEN, Row, Unit, Window, format_length
 
 __all__ = [
+    "MOST_OPEN",
     "Band",
     "Cumulating",
     "EndedByRows",
@@ -51,6 +52,7 @@ __all__ = [
     "Unit",
     "Window",
     "ends_with",
+    "format_length",
     "origin_for_aligned_starts",
     "sliding_band",
     "tumbling",

@@ -44,6 +44,10 @@ class Cumulating(Tagged):
                 hint="choose a size that is a multiple of the step",
             )
 
+    @property
+    def most_of_row(self) -> int:
+        return self.size // self.step
+
     def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
         """From the value's own step to the last of its period.
 

@@ -5,8 +5,8 @@
 
 Each extent contains all earlier ones, so the ids of a row have no upper end: an operator
 keeps what each step adds, and accumulates when steps close. Over a finite set of rows the
-ids stop at the step of the greatest value; later extents would repeat that one for ever.
-Spec: window-queries 2.4.
+ids are the steps in which rows lie: the extent of any other repeats the one before it.
+Spec: window-queries 2.4, where every step is reported.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ class Landmark(Tagged):
         object.__setattr__(self, "origin", resolve_origin(self.origin, self.unit))
 
     def windows(self, rows: Sequence[Row]) -> Sequence[int]:
-        """From the step of the least value to that of the greatest, steps without rows included."""
-        steps = [self.wid_range(row[self.on])[0] for row in present(rows, self.on)]
-        return range(min(steps), max(steps) + 1) if steps else ()
+        """The steps in which rows lie."""
+        return sorted({self.wid_range(row[self.on])[0] for row in present(rows, self.on)})
 
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
-        """Up to the last of `windows(rows)`."""
+        """Those of `windows(rows)` from its own step on."""
         value = row[self.on]
-        return () if value is None else range(self.wid_range(value)[0], self.windows(rows)[-1] + 1)
+        if value is None:
+            return ()
+        return [wid for wid in self.windows(rows) if wid >= self.wid_range(value)[0]]
 
     def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
         number: Any = value

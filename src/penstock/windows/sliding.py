@@ -82,6 +82,10 @@ class Sliding(Tagged):
             return ()
         return range(*wid_bounds(value, self.range, self.slide, self.origin))
 
+    @property
+    def most_of_row(self) -> int:
+        return -(-self.range // self.slide)
+
     def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
         if self.range % self.slide:
             return wid_bounds(value, self.range, self.slide, self.origin)

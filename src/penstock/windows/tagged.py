@@ -2,7 +2,7 @@
 
     kind                        the range                                   of those in it
     Sliding, Cumulating         the ids of the row's extents                all are windows
-    Landmark                    from the row's own step on, without end     all up to the last step
+    Landmark                    from the row's own step on, without end     those in which rows lie
     SlideByTuple and its like   where ids of the row's extents can lie      those that a row ends
 
 That is all an operator has to know to place rows: what aggregates behind it sees a group attribute
@@ -87,6 +87,11 @@ class Tagged(Window):
         ids = range(opened - 1, (opened if side else self.wid_range(value)[1]) + 1)
         covers: Any = self.covers
         return ids[bisect_left(ids, value, key=lambda wid: covers(wid)[side])]
+
+    @property
+    def most_of_row(self) -> int:
+        """How many windows a row is in at most, of those that can be told as soon as it comes."""
+        return 1
 
     @property
     def equally_long(self) -> bool:

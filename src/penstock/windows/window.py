@@ -24,6 +24,9 @@ from typing import Any, Literal, TypeAlias
 from penstock.errors import CannotWindow
 from penstock.model.timestamps import format_duration
 
+#: How many windows of a query may be open at a time.
+MOST_OPEN = 10_000_000
+
 Row: TypeAlias = Mapping[str, Any]
 
 Wid: TypeAlias = Any

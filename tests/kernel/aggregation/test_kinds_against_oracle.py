@@ -83,8 +83,7 @@ def results_are_those_of_the_extents_each_exactly_once(kind: str, draw: Draw) ->
     window, groups = windows(draw), draw.choose(GROUPS)
     if isinstance(window, (Partitioned, Session)):
         groups = tuple(dict.fromkeys((*window.partition, *groups)))
-    # Every step of a landmark window has a result, however many there are.
-    run = runs(draw, far=kind != "landmark")
+    run = runs(draw)
     fan_in, many = draw.choose([(wid.FAN_IN, segments.MANY), (2, 2), (3, 4)])
     limit = draw.choose([1, 3, None])
     looked_through = draw.choose([partition_index.FEW, 0])
@@ -180,13 +179,22 @@ def test_a_session_that_goes_on_keeps_what_it_had():
     assert (found["a"], found["n"], found["window_start"]) == (1, 25, 0)
 
 
-def test_a_landmark_window_in_a_lull_waits_for_the_stream_to_go_on():
+def test_a_landmark_window_has_no_results_for_slides_without_rows():
     chain = chain_of(behind_bucket(LandmarkAggregate), Landmark("ts", 10))
     chain.rows([row(5)])
     assert [r["window_end"] for r in check(chain.punctuate(40))] == [10]
-    found = check(chain.rows([row(47)]))
-    assert [(r["window_end"], r["n"]) for r in found] == [(20, 1), (30, 1), (40, 1)]
+    assert check(chain.rows([row(47)])) == []
     assert [(r["window_end"], r["n"]) for r in check(chain.punctuate(60))] == [(50, 2)]
+
+
+def test_a_landmark_window_over_a_far_off_row_costs_what_its_rows_do():
+    chain = chain_of(behind_bucket(LandmarkAggregate), Landmark("ts", 1))
+    far = 10**15
+    chain.rows([row(5), row(far)])
+    assert [(r["window_end"], r["n"]) for r in check(chain.punctuate(far + 2))] == [
+        (6, 1),
+        (far + 1, 2),
+    ]
 
 
 def test_cumulating_windows_start_together():

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from penstock.spark.exchange.exchange import (
     STREAM_PROGRESS,
     Packer,
 )
+from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.placement.partitioning import PartitionKeys
 
@@ -98,16 +100,27 @@ def test_spark_is_told_the_same_columns() -> None:
     assert [part.split()[0] for part in DDL.split(", ")] == SCHEMA.names
 
 
-def test_rows_from_the_future_are_set_aside_and_raise_no_bound() -> None:
-    timing = Timing(max_ahead=10)
+@pytest.mark.parametrize(
+    ("declared", "jump", "reason"),
+    [(10, 5, "MAX AHEAD"), (10, None, "MAX AHEAD"), (None, 10, "max_jump ahead")],
+)
+def test_rows_from_the_future_are_set_aside_and_raise_no_bound(
+    declared: int | None, jump: int | None, reason: str
+) -> None:
+    timing = Timing(max_ahead=declared)
     columns = (Column("ts", Type.TIMESTAMP), Column("v", Type.INT))
     stream = Stream("s", columns, TimestampKind.EXTERNAL, "ts", timing=timing)
     rows = batch([(5, 1), (111, 2), (110, 3), (None, 4)])
     rows = rows.append_column(NOW, pa.array([100] * 4, pa.int64()))
-    lines = [line for b in Packer(7, stream, (), GROUPS)(iter([rows])) for line in b.to_pylist()]
+    packer = Packer(7, stream, (), GROUPS, Preaggregation(max_jump=jump))
+    lines = [line for b in packer(iter([rows])) for line in b.to_pylist()]
     [bad] = [from_ipc(line["payload"]) for line in lines if line["seq"] == MALFORMED_ROWS]
     assert bad.to_dicts() == [
-        {"ts": "111", "v": "2", "reason": "ts: 111 is more than MAX AHEAD of the clock"}
+        {
+            "ts": "111",
+            "v": "2",
+            "reason": f"ts: 1970-01-01 00:00:00.000111 is more than {reason} of the clock",
+        }
     ]
     [good] = [from_ipc(line["payload"]) for line in lines if line["seq"] >= 0]
     assert good.rows() == [(5, 1), (110, 3), (None, 4)]

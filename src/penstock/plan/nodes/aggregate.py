@@ -14,6 +14,7 @@ from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START, Column, Sc
 from penstock.model.types import Type
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress
 from penstock.windows import (
+    MOST_OPEN,
     Cumulating,
     Landmark,
     Partitioned,
@@ -21,6 +22,7 @@ from penstock.windows import (
     Sliding,
     Window,
     ends_with,
+    format_length,
 )
 
 
@@ -71,6 +73,8 @@ class WindowAggregate(Node):
                     hint=f"group by what is in it: {name}['key'], or map_keys({name})",
                 )
         check_progress(self.input, self.window.on)
+        if isinstance(self.window, (Sliding, Cumulating)):
+            _check_count(self.window)
         if isinstance(self.window, (Partitioned, Session)):
             for name in self.window.partition:
                 if name not in self.groups:
@@ -165,3 +169,22 @@ class WindowAggregate(Node):
         by = f" by {', '.join(self.groups)}" if self.groups else ""
         emit = "" if self.emit is None else f" {self.emit}"
         return f"WindowAggregate {', '.join(map(str, self.results))}{by} {self.window}{emit}"
+
+
+def _check_count(window: Sliding | Cumulating) -> None:
+    """Refuse windows of which a single row opens more than a query may have."""
+    count = window.most_of_row
+    if count <= MOST_OPEN:
+        return
+    is_sliding = isinstance(window, Sliding)
+    length, step = (window.range, window.slide) if is_sliding else (window.size, window.step)  # type: ignore[union-attr]
+    names = "RANGE / SLIDE" if is_sliding else "size / step"
+    unit = window.unit if isinstance(window, Sliding) else "time"
+    told = f"{format_length(length, unit)} / {format_length(step, unit)} = {count:,}"
+    longest = format_length(-(-length // MOST_OPEN), unit)
+    raise CannotWindow(
+        f"cannot window with {window}: every row would be in {names} = {told} windows at a time, "
+        f"and a query can have {MOST_OPEN:,} open",
+        hint=f"take a {'SLIDE' if is_sliding else 'step'} of at least {longest}, a shorter "
+        f"{'RANGE' if is_sliding else 'size'}, or RANGE ALL for everything so far",
+    )

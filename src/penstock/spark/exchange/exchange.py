@@ -48,9 +48,9 @@ import polars as pl
 import pyarrow as pa
 
 from penstock.io.storage.storage_path import local_path
-from penstock.kernel.conform import as_text, with_derived
+from penstock.kernel.conform import with_derived
+from penstock.kernel.progress.future import as_future
 from penstock.kernel.progress.late import is_ahead
-from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.streams import Stream
@@ -248,15 +248,14 @@ class Packer:
         self, rows: pl.DataFrame, bad: pl.DataFrame | None, now: int | None
     ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """Rows from the future would close every window before them: they join the malformed."""
-        limit, on = self.stream.timing.max_ahead, self.stream.timestamp
+        declared, on = self.stream.timing.max_ahead, self.stream.timestamp
+        limit = self.preaggregation.max_jump if declared is None else declared
         if limit is None or on is None or now is None:
             return rows, bad
         ahead = is_ahead(rows.get_column(on), now, limit)
         if not ahead.any():
             return rows, bad
-        ahead_rows = as_dicts(rows.filter(ahead))
-        reasons = [f"{on}: {row[on]} is more than MAX AHEAD of the clock" for row in ahead_rows]
-        told = as_text(ahead_rows, self.stream.arriving, reasons)
+        told = as_future(self.stream, rows.filter(ahead))
         return rows.filter(~ahead), told if bad is None else pl.concat([bad, told])
 
     def _parts(

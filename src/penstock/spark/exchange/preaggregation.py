@@ -82,6 +82,7 @@ class Preaggregation:
     `has_groups`: whether there are groups behind it; else the driver takes what is sent. `columns`
     are those of the stream that anybody looks at; None: perhaps all. `is_read`: whether anybody
     reads it at all; if not, only how far it has come is sent, for whoever reads it later.
+    `max_jump`: how far ahead of the clock its rows may lie, where it does not say so itself.
     """
 
     aggregates: tuple[Preaggregate, ...] = ()
@@ -94,6 +95,7 @@ class Preaggregation:
     has_groups: bool = True
     columns: frozenset[str] | None = None
     is_read: bool = True
+    max_jump: int | None = None
 
     def on_time_from(self, told: Told, stream: str) -> int:
         """From which time on rows are served here; END: groups need all of them."""
@@ -159,6 +161,7 @@ def for_streams(program: Program, keys: Mapping[str, PartitionKeys]) -> dict[str
             # Rows are spread by their keys, whether or not a query uses them by now.
             columns=None if used is None else used.union(keys[name] or ()),
             is_read=name in read,
+            max_jump=program.options.jump,
         )
         for name, used in columns.items()
     }

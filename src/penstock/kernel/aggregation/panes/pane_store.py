@@ -20,6 +20,7 @@ import polars as pl
 from penstock.kernel.aggregates.grouping import Ids, frame
 from penstock.kernel.aggregates.keys import Groups, code_integers
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.open_windows import OpenWindows
 from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
 from penstock.kernel.aggregation.preaggregating import Preaggregating, Selections
@@ -68,6 +69,7 @@ class PaneStore(Preaggregating):
         self.readers: WeakKeyDictionary[PanedWid, None] = WeakKeyDictionary()  # as they came
         self.aggregates = aggregates_of(groups, aggregates)
         self.windows = SharedWindows(self)
+        self._open_windows: OpenWindows | None = None
 
     def add_reader(self, reader: PanedWid) -> None:
         """Keep the panes that somebody needs who computes windows of them."""
@@ -122,7 +124,24 @@ class PaneStore(Preaggregating):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is in a pane that is complete."""
+        self._check_open(folded)
         self.state.filling.append(folded, self.merged)
+
+    def _check_open(self, folded: pl.DataFrame) -> None:
+        """Refuse rows that open too many windows of whoever has the most for a row."""
+        longest = max(self.readers, key=lambda each: each.window.most_of_row, default=None)
+        if longest is None:
+            return
+        if self._open_windows is None or self._open_windows.window is not longest.window:
+            self._open_windows = OpenWindows(longest.window)
+        kept = (*self.state.panes, *self.state.filling)
+
+        def windows_of(rows: Iterable[pl.DataFrame]) -> tuple[Ids, Ids]:
+            panes = [each.get_column(PANE).to_numpy() for each in rows]
+            times = np.concatenate([np.empty(0, dtype=np.int64), *panes]) * self.panes.length
+            return longest.window.wid_range(times + self.panes.origin)
+
+        self._open_windows.add(*windows_of([folded]), lambda: windows_of(kept))
 
     def _numbers(self, rows: pl.DataFrame) -> Ids:
         """The panes that rows are in."""

@@ -4,9 +4,9 @@ A row's range of wids has no end. Cut at a bound, what lies behind it goes on as
 rows of later steps add to it from their own step on. So there is one entry per group and step that
 is still open, and one for everything before.
 
-A stream's last window is the one of its newest row; later ones would repeat it for ever. Whether a
-window in a lull exists is thus only known when a row comes that is newer: until then its result
-waits, and so does the bound.  Spec: window-queries 2.4.
+Only steps in which rows have come are windows: others would repeat those before them, perhaps for
+years. So the steps with rows that are open are kept beside the entries, each once.  Spec:
+window-queries 2.4.
 """
 
 from __future__ import annotations
@@ -14,79 +14,90 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates.grouping import Ids
+from penstock.kernel.aggregation.open_windows import too_many
+from penstock.kernel.aggregation.panes.ranges import Ranges
+from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.progress.release import Times, Waiting
+from penstock.kernel.segments import SegmentTable, table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
+from penstock.windows import MOST_OPEN
 
 
 @dataclass
 class LandmarkState(WidState):
-    """The greatest step that had a row, and the bound received last."""
+    """The open steps in which rows have come."""
 
-    newest: int = BEGINNING
-    received: int = BEGINNING
+    steps: SegmentTable = table(WID_START)
 
 
 class LandmarkAggregate(WidAggregate):
-    """Reports everything so far, at every step."""
+    """Reports everything so far, at every step in which rows have come."""
 
     state: LandmarkState
     state_class = LandmarkState
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
+        new = block.rows.get_column(WID_START).unique().sort()
+        new = new.filter(new >= self.state.closed)
+        if len(new):
+            self.state.steps.append(new.to_frame(), _merged)
         super().on_batch(port, block, out)
-        if len(block):
-            newest = int(block.rows.get_column(WID_START).to_numpy().max())
-            self.state.newest = max(self.state.newest, newest)
-            self._advance(out)
+
+    def _check_open(self, folded: pl.DataFrame) -> None:
+        """Only steps in which rows have come are windows."""
+        steps = self.state.steps
+        if steps.rows > MOST_OPEN and len(self._steps()) > MOST_OPEN:
+            raise too_many(self.window, len(self._steps()))
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        if punctuation.on == WID:
-            self.state.received = max(self.state.received, punctuation.bound)
-            self._advance(out)
+        super().on_punctuation(port, punctuation, out)
+        self.state.steps.take_below(self.state.closed)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        """Of some groups, too, only the steps up to the newest row are known to exist."""
-        if self.state.newest > BEGINNING:
-            bound = min(punctuation.bound, self.state.newest + 1)
+        """Of some groups, too, only steps that are known to be windows can be over."""
+        bound = min(punctuation.bound, self._first_unknown())
+        if bound > BEGINNING:
             super().on_pattern(port, replace(punctuation, bound=bound), out)
 
     def first_open(self) -> int | None:
-        """Steps up to that of the newest row have results, with or without rows of their own."""
-        first = super().first_open()
-        return first if first is not None and first <= self.state.newest else None
+        """The first step that will have results."""
+        return self.state.steps.lowest()
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        """A newer row also brings out the steps before it."""
-        first = super().first_open()
-        step = times[WID]
-        assert step is not None
-        earlier = step if first is None else min(step, first)
-        return super().passes(port, {WID: earlier, WID_END: END})
+        return super().passes(port, {**times, WID_END: END})
 
-    def needed(self, on: str, bound: int) -> Needs | None:
-        """No bound leads beyond the newest row, but the last one."""
-        found = super().needed(on, bound)
-        if found is None:
-            return None
-        [need] = found.needs
-        wid = need.bound if need.bound <= self.state.newest + 1 else END
-        return Needs((Need(0, WID, wid),))
+    def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
+        steps = self._steps()
+        first, stop = np.searchsorted(steps, ranges.start), np.searchsorted(steps, ranges.stop)
+        source = np.repeat(np.arange(len(ranges)), stop - first)
+        return source, steps[repeat_ranges(first, stop - first)]
 
-    def known(self, port: int, on: str) -> int:
-        return self.state.received if on == WID else BEGINNING
+    def _steps(self) -> Ids:
+        """The open steps in which rows have come, in order."""
+        if not self.state.steps.segments:
+            return np.empty(0, dtype=np.int64)
+        return np.unique(pl.concat(self.state.steps).get_column(WID_START).to_numpy())
 
-    def _advance(self, out: Output) -> None:
-        state = self.state
-        begun = state.newest > BEGINNING
-        bound = min(state.received, state.newest + 1) if begun else state.received
-        if bound > state.closed:
-            super().on_punctuation(0, Punctuation(WID, bound), out)
-        if state.received >= END > state.closed:
-            state.partials.clear()
-            state.closed = END
-            self._announce(END, (), out)
+    def _first_unknown(self) -> int:
+        """Before this all steps in which a group may have results are known to have them."""
+        starts = min(self._starts(), default=None)
+        if starts is None:
+            return BEGINNING
+        steps = self._steps()
+        begin = max(starts, self.state.closed)
+        behind = steps[np.searchsorted(steps, begin) :]
+        # They follow each other without a gap up to there.
+        return begin + int((behind == begin + np.arange(len(behind))).sum())
+
+
+def _merged(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(parts).unique().sort(WID_START)

@@ -153,7 +153,7 @@ class RevisingWid(WidAggregate):
             return None
         ranges = self._merge(ranges.take(index), layers[index])
         start = np.maximum(ranges.start, self.state.closed)
-        stop = np.minimum(ranges.stop, self._open_below())
+        stop = ranges.stop
         index = np.flatnonzero(self._is_news(ranges) & (start < stop))
         if not len(index):
             return None
@@ -169,21 +169,14 @@ class RevisingWid(WidAggregate):
         found: Mask = _LATEST.result(ranges.columns).to_numpy() == self.state.round
         return found
 
-    def _open_below(self) -> int:
-        """The first window that is not there yet."""
-        return END
-
     def presented(self, ranges: Ranges | None) -> pl.DataFrame | None:
         return _marked(super().presented(ranges), final=True)
 
 
 class RevisingLandmark(RevisingWid, LandmarkAggregate):
-    """The same for windows that all begin with the stream: up to the one of the newest row."""
+    """The same for windows that all begin with the stream: those with rows of their own."""
 
     state: RevisingState
-
-    def _open_below(self) -> int:
-        return self.state.newest + 1
 
 
 def _marked(rows: pl.DataFrame | None, *, final: bool) -> pl.DataFrame | None:

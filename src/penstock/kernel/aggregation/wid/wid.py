@@ -25,6 +25,7 @@ import polars as pl
 from penstock.kernel.aggregates.grouping import Ids, take
 from penstock.kernel.aggregates.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState
+from penstock.kernel.aggregation.open_windows import OpenWindows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.preaggregating import Preaggregating, Selections
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
@@ -82,6 +83,7 @@ class WidAggregate(IdDriver, Preaggregating):
         #: Those that are alike but for the rows they take hold these in common.
         self.kind = (tuple(groups), tuple(results), window, consistent)
         self.companions: Companions | None = None
+        self._open_windows = OpenWindows(window)
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -114,7 +116,19 @@ class WidAggregate(IdDriver, Preaggregating):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is late for any of its windows."""
+        self._check_open(folded)
         self.state.partials.append(folded, self.merged)
+
+    def _check_open(self, folded: pl.DataFrame) -> None:
+        """Refuse rows that open too many windows."""
+        self._open_windows.add(*_ranges_of(folded), self._known_ranges)
+
+    def _known_ranges(self) -> tuple[Ids, Ids]:
+        found = [_ranges_of(rows) for rows in self.state.partials]
+        nothing = np.empty(0, dtype=np.int64)
+        starts, stops = zip(*found, strict=True) if found else ((nothing,), (nothing,))
+        # What lies below has its results already.
+        return np.maximum(np.concatenate(starts), self.state.closed), np.concatenate(stops)
 
     def merged(self, folded: Sequence[pl.DataFrame]) -> pl.DataFrame:
         return self._merge(*stack(folded)).segment()
@@ -238,6 +252,10 @@ class WidAggregate(IdDriver, Preaggregating):
     def _laid(self, ranges: Ranges, cut: Overlay) -> dict[str, pl.Series]:
         """For each range on each piece, its partials."""
         return take(self.aggregates.kept(ranges.columns), cut.source)
+
+
+def _ranges_of(folded: pl.DataFrame) -> tuple[Ids, Ids]:
+    return folded.get_column(WID_START).to_numpy(), folded.get_column(WID_END).to_numpy()
 
 
 def layers_of(added: Ranges) -> Ids:
