@@ -214,3 +214,14 @@ def test_our_own_benchmarks_can_be_listed() -> None:
     )
     shown = [line.split()[0] for line in done.stdout.splitlines()]
     assert shown == files or (not files and done.stdout == "no benchmarks yet\n")
+
+
+def test_cases_that_there_is_no_time_for_are_named(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "files.json"
+    command = ["bench", "files", "--from", str(folder), "--json", str(path), "--minutes", "0"]
+    done = runner.invoke(app, command)
+    assert done.exit_code == 0
+    assert "left out, because there was no time: b, c, d" in done.stdout
+    written = json.loads(path.read_text())
+    assert [each["case"] for each in written["results"]] == ["a"]
+    assert written["left_out"] == ["b", "c", "d"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from penstock.lab.scripts import Script
 
 
+#: What a benchmark may take.
+MINUTES = 10.0
+
+
 def bench(
     name: Annotated[
         str | None,
@@ -48,25 +53,38 @@ def bench(
         typer.Option("--case", metavar="CASE", help="Only this case; may be given several times."),
     ] = None,
     quick: Quick = False,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            "--minutes", help="Begin no case that is not likely to end within so many minutes."
+        ),
+    ] = MINUTES,
     folder: Folder = None,
 ) -> None:
     """Measure against a rival, on the same data, with answers compared."""
-    options = (json_path, chart, only, quick)
+    options = (json_path, chart, only, quick, minutes != MINUTES)
     for benchmark in choose("benchmark", [name] if name else [], folder, options):
         start_over_with(benchmark.environment)
         chart_path = chart or (json_path.with_suffix(".png") if json_path else None)
         for path in filter(None, (json_path, chart_path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        results = run(benchmark, quick, only or ())
-        report(benchmark, quick, results, json_path, chart_path)
+        results, left_out = run(benchmark, quick, only or (), minutes)
+        report(benchmark, quick, results, json_path, chart_path, left_out)
 
 
-def run(benchmark: Script, quick: bool, only: Sequence[str] = ()) -> list[Result]:
-    """Every case in turn, or only those named, telling on stderr how far it is."""
+def run(
+    benchmark: Script, quick: bool, only: Sequence[str] = (), minutes: float = MINUTES
+) -> tuple[list[Result], list[str]]:
+    """Every case in turn, or only those named, telling on stderr how far it is.
+
+    Gives the results, and the cases that were left out: what is left of the time must be enough for
+    one that takes as long as the longest so far.
+    """
     from penstock.lab.benchmarking.measure import measure
 
     errors = console(stderr=True)
-    results = []
+    results, left_out = list["Result"](), list[str]()
+    begun, longest = time.monotonic(), 0.0
     with errors.status(f"{benchmark.name}: preparing") as status:
 
         def progress(case: Case, pair: int, of: int) -> None:
@@ -81,14 +99,22 @@ def run(benchmark: Script, quick: bool, only: Sequence[str] = ()) -> list[Result
         for case in cases(quick):
             if only and case.name not in only:
                 continue
-            result = measure(case, partial(progress, case))
+            before = time.monotonic()
+            left = begun + 60 * minutes - before
+            if results and longest > left:
+                left_out.append(case.name)
+                errors.print(f"{benchmark.name}: {case.name}: left out, there is no time for it")
+                continue
+            result = measure(case, partial(progress, case), left)
+            longest = max(longest, time.monotonic() - before)
             results.append(result)
             # Whoever stops a long one keeps what is there.
             errors.print(f"{benchmark.name}: {case.name}: ratio {result.ratio:.2f}")
-    missing = [name for name in only if name not in {result.case for result in results}]
+    known = {*left_out, *(result.case for result in results)}
+    missing = [name for name in only if name not in known]
     if missing:
         raise typer.BadParameter(f"no such case: {', '.join(missing)}", param_hint="--case")
-    return results
+    return results, left_out
 
 
 def report(
@@ -97,15 +123,19 @@ def report(
     results: Sequence[Result],
     json_path: Path | None,
     chart_path: Path | None,
+    left_out: Sequence[str] = (),
 ) -> None:
     """Print the table, write the files, and fail if answers differed."""
     output = console()
     output.print(table_of(benchmark.name, results))
     for line in read_and_written(results):
         output.print(line)
+    if left_out:
+        output.print(f"left out, because there was no time: {', '.join(left_out)} (--minutes)")
     if json_path:
         found = [result.as_json() for result in results]
-        write_json(json_path, [benchmark], name=benchmark.name, quick=quick, results=found)
+        facts = {"results": found, "left_out": list(left_out)}
+        write_json(json_path, [benchmark], name=benchmark.name, quick=quick, **facts)
     if chart_path:
         from penstock.lab.benchmarking.chart import draw_chart
 

@@ -103,3 +103,9 @@ def test_how_both_sides_read_and_write_is_part_of_the_result() -> None:
 
 def test_a_case_may_say_so_among_its_extra_columns() -> None:
     assert measure(case(extra={"ours_io": "memory"})).as_json()["ours_io"] == "memory"
+
+
+def test_runs_that_there_is_no_time_for_are_left_out_but_for_one() -> None:
+    assert len(measure(case(), seconds=0).ours_runs) == 1
+    assert len(measure(case(warm_up=0), seconds=0).ours_runs) == 1
+    assert len(measure(case(), seconds=1000).ours_runs) == 3

@@ -7,6 +7,7 @@ with the rival's latest, also those of the warm-up; comparing is not timed.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,14 +56,27 @@ class Result:
         }
 
 
-def measure(case: Case, watch: Callable[[int, int], None] = lambda run, of: None) -> Result:
-    """Run a case. `watch(run, of)` is told of every pair of runs before it begins."""
+def measure(
+    case: Case,
+    watch: Callable[[int, int], None] = lambda run, of: None,
+    seconds: float = math.inf,
+) -> Result:
+    """Run a case. `watch(run, of)` is told of every pair of runs before it begins.
+
+    A pair that would not be over in so many seconds from the beginning, if it takes as long as the
+    one before, is left out, but for the first that counts.
+    """
+    begun = time.monotonic()
+    longest = 0.0
     ours_runs: list[float] = []
     rival_runs: list[float] = []
     difference: str | None = None
     rival: Timed | None = None
     runs = case.warm_up + case.repeats
     for run in range(runs):
+        before = time.monotonic()
+        if ours_runs and before - begun + longest > seconds:
+            break
         watch(run + 1, runs)
         counts = run >= case.warm_up
         ours = timed(case.ours)
@@ -72,6 +86,7 @@ def measure(case: Case, watch: Callable[[int, int], None] = lambda run, of: None
         ours_runs += [ours.seconds] if counts else []
         found = case.difference(ours.answer, rival.answer)
         difference = found if difference is None else difference
+        longest = max(longest, time.monotonic() - before)
     return Result(
         case=case.name,
         rival=case.rival_name,
