@@ -173,7 +173,8 @@ def test_late_rows_that_pass_are_counted_among_those_that_went_in(script: Path) 
 def test_times_beyond_the_last_year_are_shown(script: Path, tmp_path: Path) -> None:
     (tmp_path / "in" / "rows.csv").write_text("k,v,ts\na,1,9999-12-31 23:59:58\n")
     script.write_text(
-        STREAM.format(folder=tmp_path / "in")
+        "SET max_jump = unlimited;\n"
+        + STREAM.format(folder=tmp_path / "in")
         + "CREATE QUERY w AS SELECT count(*) AS n FROM s [RANGE 1 DAY];"
         + "CREATE QUERY p AS SELECT ts + INTERVAL 1 DAY AS x, timestamp_micros(-5000 * v) AS y,"
         + f" timestamp_micros({2**63 - 1}) AS z, to_date(ts + INTERVAL 1 DAY) AS d FROM s;"
