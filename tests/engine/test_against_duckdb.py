@@ -133,6 +133,19 @@ def counting_rows(draw: Draw) -> Asked:
     )
 
 
+def from_the_beginning(draw: Draw) -> Asked:
+    """Landmark windows: results for each slide in which rows have come, of all groups so far."""
+    ours, theirs = aggregates(draw)
+    step = draw.choice([1, 3, 10])
+    s = step * SECOND
+    came = f"(SELECT DISTINCT (ts // {s} + 1) * {s} AS e FROM a)"
+    key, by, keys = grouped(draw)
+    return Asked(
+        f"SELECT {key}{ours} FROM a [RANGE ALL, SLIDE {step} SECONDS]{by}",
+        f"SELECT {key}{theirs}, NULL, e FROM a, {came} WHERE ts < e GROUP BY {keys}e",
+    )
+
+
 def cumulating(draw: Draw) -> Asked:
     ours, theirs = aggregates(draw)
     key, _, keys = grouped(draw)
@@ -227,7 +240,7 @@ def rows_alone(draw: Draw) -> Asked:
 
 
 KINDS: Sequence[Callable[[Draw], Asked]] = (
-    *(sliding, sliding, counting_rows, cumulating, sessions, by_minute, nested),
+    *(sliding, sliding, counting_rows, from_the_beginning, cumulating, sessions, by_minute, nested),
     *(joined, joined, aggregate_of_join, rows_alone),
 )
 
