@@ -6,10 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
+from penstock.spark import processor, running_queries, shipped_programs, worker
+from penstock.spark.alive_graphs import AliveGraphs
 from penstock.spark.session import WORKERS
 
 SCRIPT = """
@@ -44,3 +48,36 @@ def test_workers_have_their_environment(spark: SparkSession) -> None:
 
     found = spark.range(1).mapInArrow(environment, "v STRING").toArrow()
     assert found.column("v").to_pylist()[: len(names)] == list(WORKERS.values())
+
+
+def test_what_is_kept_of_queries_that_have_ended_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Garbage is looked for among it after every task, of whatever query."""
+    alive = AliveGraphs()
+    caches: dict[str, Any] = {"a": Any, "b": Any, "": Any}
+    known: dict[str, Any] = {}
+    early: dict[bytes, Any] = {}
+    for query in ("a", "b", ""):
+        alive.leave(query, 0, "token", Any)  # type: ignore[arg-type]
+        known[f"program of {query}"] = early[query.encode()] = (query, Any)
+    monkeypatch.setattr(worker, "_running", ())
+    monkeypatch.setattr(processor, "_ALIVE", alive)
+    monkeypatch.setattr(processor, "_CACHES", caches)
+    monkeypatch.setattr(shipped_programs, "_KNOWN", known)
+    monkeypatch.setattr(shipped_programs, "_EARLY", early)
+    worker.forget_ended([])  # nothing is said
+    assert len(alive) == len(caches) == len(known) == len(early) == 3
+    worker.forget_ended(["b", "c"])
+    assert alive.take("a", 0, "token") is None
+    assert alive.take("b", 0, "token") is not None
+    assert caches.keys() == {"b", ""}
+    assert known.keys() == {"program of b", "program of "} and early.keys() == {b"b", b""}
+
+
+def test_a_query_that_was_stopped_runs_no_more() -> None:
+    before = running_queries.begins(None)
+    assert running_queries.begins("a query") == [*before, "a query"]
+    assert running_queries.begins("a query") == [*before, "a query"]
+    running_queries.ends("a query")
+    assert running_queries.begins("") == before

@@ -9,7 +9,7 @@ had nothing to do for as long.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ class AliveGraphs:
 
     def leave(self, query: str, group: int, token: str, host: GroupHosts) -> None:
         self._graphs[query, group] = (self._clock(), token, host)
+
+    def forget_others(self, running: Collection[str]) -> None:
+        """Let go the graphs of queries that are not among these."""
+        for key in [key for key in self._graphs if key[0] and key[0] not in running]:
+            del self._graphs[key]
 
     def _forget_idle(self) -> None:
         since = self._clock() - IDLE

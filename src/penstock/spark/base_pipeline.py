@@ -24,6 +24,8 @@ from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
 from penstock.spark.jvm import forget_read
 from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.processor import QUERY_ID
+from penstock.spark.running_queries import begins
 from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed, worker_environment
 from penstock.spark.sources.unreadable_files import unreadable_files
 from penstock.spark.state.checkpoint import Checkpoint
@@ -96,6 +98,10 @@ class BasePipeline(ABC):
     def _skipped(self, batch: int) -> Mapping[str, Sequence[str]]:
         """By stream, files that tasks of a batch are to skip."""
         return {} if self.unreadable is None else self.unreadable.begin(batch)
+
+    def _running_queries(self) -> list[str]:
+        """All queries that run, while a batch of this one begins."""
+        return begins(self.spark.sparkContext.getLocalProperty(QUERY_ID))
 
     @abstractmethod
     def _settings(self) -> Mapping[str, str]:

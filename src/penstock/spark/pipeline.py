@@ -119,6 +119,7 @@ class Pipeline(BasePipeline):
             keys={n: None if k is None else list(k) for n, k in self.keys.items()} if again else {},
             groups=self._groups if again else (),
             unreadable=self._skipped(batch),
+            running=self._running_queries(),
         )
         self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
 

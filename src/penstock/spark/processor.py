@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from penstock.spark.alive_graphs import AliveGraphs
+from penstock.spark.worker import forget_ended, forgetting, leave_out_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -54,6 +55,18 @@ _ALIVE = AliveGraphs()
 _CACHES: dict[str, SegmentCache] = {}
 #: The program that was unpacked last, as it came.
 _UNPACKED: dict[bytes, Program] = {}
+
+
+def _forget_others(running: Collection[str]) -> None:
+    from penstock.spark.shared_memory import let_go_of_shared
+
+    _ALIVE.forget_others(running)
+    for query in [query for query in _CACHES if query and query not in running]:
+        del _CACHES[query]
+        let_go_of_shared(query)
+
+
+forgetting(_forget_others)
 
 
 class GroupProcessor(StatefulProcessor):
@@ -92,8 +105,8 @@ class GroupProcessor(StatefulProcessor):
         from penstock.spark.catching_up.read_again import read_again
         from penstock.spark.faults import reach
         from penstock.spark.group_messages import arrivals, handed_on, packed
-        from penstock.spark.worker import leave_out_modules
 
+        forget_ended(self._told.running)
         if not _ALIVE:
             leave_out_modules()
         group = int(key[0])

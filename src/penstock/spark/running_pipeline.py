@@ -56,6 +56,7 @@ from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
+from penstock.spark.running_queries import ends
 from penstock.spark.shared_memory import forget_shared, forget_stale
 from penstock.spark.sources.checkpoint_place import check_is_not_read
 from penstock.spark.sources.directories import as_it_stands
@@ -395,6 +396,7 @@ class RunningPipeline:
                 # The session may go next, and with it what Spark knows.
                 failed = self.failure()
                 self._last = (dict(self.query.status), self.query.lastProgress, failed)
+                ends(str(self.query.id))
                 forget_shared(str(self.query.id))
                 if self.pipeline.epochs is not None:
                     self.pipeline.epochs.end()

@@ -12,24 +12,28 @@ runs it is over; what executors have fetched stays with them until they end.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext, SparkFiles
+from pyspark import SparkContext, SparkFiles, TaskContext
 from pyspark.serializers import CPickleSerializer
 
 from penstock.optimizer.physical import Program
 from penstock.spark.exchange.preaggregation import Preaggregation
+from penstock.spark.processor import QUERY_ID
+from penstock.spark.worker import forgetting
+
+_Key = TypeVar("_Key", str, bytes)
 
 _SERIALIZER: Any = CPickleSerializer()  # Spark's own, with which it sends all code
 
-#: Programs that this process has unpacked: the last one, and the one before, for a batch that is
-#: still under way.
-_KNOWN: dict[str, ShippedProgram] = {}
+#: Programs that this process has unpacked, and for which query: the last one, and the one before,
+#: for a batch that is still under way.
+_KNOWN: dict[str, tuple[str, ShippedProgram]] = {}
 _MOST = 2
 
 
@@ -42,8 +46,27 @@ class ShippedProgram:
 
 
 #: What came with the code of tasks, as it came; that of a pipeline is the same in every batch.
-_EARLY: dict[bytes, Preaggregation] = {}
+_EARLY: dict[bytes, tuple[str, Preaggregation]] = {}
 _MOST_EARLY = 16
+
+
+def _forget_others(running: Collection[str]) -> None:
+    _forget(_KNOWN, running)
+    _forget(_EARLY, running)
+
+
+def _forget(known: dict[_Key, tuple[str, Any]], running: Collection[str]) -> None:
+    for key in [key for key, (query, _) in known.items() if query and query not in running]:
+        del known[key]
+
+
+forgetting(_forget_others)
+
+
+def _query() -> str:
+    """The query whose task this is; empty: it is none."""
+    context = TaskContext.get()
+    return (context.getLocalProperty(QUERY_ID) if context is not None else None) or ""
 
 
 def packed_early(early: Preaggregation) -> bytes:
@@ -56,8 +79,8 @@ def unpacked_early(packed: bytes) -> Preaggregation:
     if packed not in _EARLY:
         while len(_EARLY) >= _MOST_EARLY:
             del _EARLY[next(iter(_EARLY))]
-        _EARLY[packed] = _SERIALIZER.loads(zlib.decompress(packed))
-    return _EARLY[packed]
+        _EARLY[packed] = (_query(), _SERIALIZER.loads(zlib.decompress(packed)))
+    return _EARLY[packed][1]
 
 
 def ship(context: SparkContext, name: str, shipped: ShippedProgram) -> None:
@@ -94,5 +117,6 @@ def shipped(name: str) -> ShippedProgram:
     if name not in _KNOWN:
         while len(_KNOWN) >= _MOST:
             del _KNOWN[next(iter(_KNOWN))]
-        _KNOWN[name] = _SERIALIZER.loads(Path(SparkFiles.get(name)).read_bytes())
-    return _KNOWN[name]
+        program = _SERIALIZER.loads(Path(SparkFiles.get(name)).read_bytes())
+        _KNOWN[name] = (_query(), program)
+    return _KNOWN[name][1]

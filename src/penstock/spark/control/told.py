@@ -31,7 +31,7 @@ class Told:
     `shared_from` bytes over. `program` names the program to run (`shipped_programs.py`); empty: the
     one that came with the code. `again` are the files that queries of each change read again, by
     change and stream (`catching_up/`), whose rows are spread by `keys` over `groups`. `unreadable`
-    are files that are skipped, by stream.
+    are files that are skipped, by stream; `running` the queries of Spark's that run in this driver.
     """
 
     on_time_from: Mapping[str, int] = field(default_factory=dict)
@@ -46,6 +46,7 @@ class Told:
     keys: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     groups: Sequence[int] = ()
     unreadable: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    running: Sequence[str] = ()
 
     @classmethod
     def of(cls, text: str | None) -> Told:

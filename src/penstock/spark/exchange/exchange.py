@@ -68,7 +68,7 @@ from penstock.spark.shipped_programs import packed_early, shipped, unpacked_earl
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
 from penstock.spark.sources.narrow_reading import Needed
-from penstock.spark.worker import leave_out_modules
+from penstock.spark.worker import forget_ended, leave_out_modules
 
 GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
@@ -135,7 +135,9 @@ class Packer:
             return
         leave_out_modules()
         text = context.getLocalProperty(TOLD)
-        yield from self._for(Told.of(text).program).run(batches, context.partitionId(), text)
+        told = Told.of(text)
+        forget_ended(told.running)
+        yield from self._for(told.program).run(batches, context.partitionId(), text)
 
     def _for(self, program: str) -> Packer:
         """The same for another program than it came with."""

@@ -67,7 +67,8 @@ class RowPipeline(BasePipeline):
         """Tell tasks what to run, which rows are surely on time, and where results go."""
         assert self.epochs is not None
         told = self._host.open(batch, self.epochs.begin(batch), self.sinks(batch))
-        told = replace(told, unreadable=self._skipped(batch))
+        running = self._running_queries()
+        told = replace(told, unreadable=self._skipped(batch), running=running)
         self.spark.sparkContext.setLocalProperty(TOLD, told.as_text())
 
     def end_run(self) -> None:
