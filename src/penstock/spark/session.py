@@ -55,6 +55,7 @@ from penstock.spark.jvm import (
 )
 from penstock.spark.masters import check_reachable, is_on_loopback
 from penstock.spark.masters import is_one_process as is_one_process
+from penstock.spark.open_files import allow_open_files
 from penstock.spark.shipping import PACKAGE, ship_package
 
 _STREAMING = "spark.sql.streaming."
@@ -190,6 +191,7 @@ def is_ours_alone() -> bool:
 
 
 def _session(cores: int | None, master: str | None, conf: Mapping[str, str] | None) -> SparkSession:
+    allow_open_files()
     python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark has the cores; workers inherit this
     paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
