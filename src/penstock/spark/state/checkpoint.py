@@ -4,6 +4,7 @@
     programs/N.json     its id, and what it computes from some batch on: streams, the operators of
                         every query, and where its results go (`program_log.py`)
     slices/N.json       what batch N reads again, while queries catch up (`catching_up/`)
+    unreadable/         files that were skipped because they cannot be read (`unreadable_log.py`)
     groups.json         the keys of the partition groups
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
     rows/N.json         what is known before batch N, in a pipeline without groups (`rows/host.py`)
