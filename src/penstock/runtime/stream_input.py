@@ -39,7 +39,7 @@ from penstock.kernel.operator import Output
 from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import grain_behind
-from penstock.kernel.progress.future import as_future, has_clock, is_future
+from penstock.kernel.progress.future import as_future, has_clock, is_future, may_be_future
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
 from penstock.kernel.rejected import Reason
@@ -143,8 +143,10 @@ class StreamInput:
         if limit is not None:
             ahead = is_ahead(rows.get_column(on), now, limit)
         elif self.max_jump is not None and self._has_clock:
-            newest = self.generator.state.newest
-            ahead = is_future(rows.get_column(on), newest, now, self.max_jump)
+            times, newest = rows.get_column(on), self.generator.state.newest
+            if not may_be_future(times, newest, now, self.max_jump):
+                return rows, None
+            ahead = is_future(times, newest, now, self.max_jump)
         else:
             return rows, None
         return (rows.filter(~ahead), rows.filter(ahead)) if ahead.any() else (rows, None)

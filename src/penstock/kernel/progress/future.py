@@ -24,17 +24,21 @@ def has_clock(stream: Stream) -> bool:
     return is_external and on is not None and stream.schema[on].type.is_time
 
 
+def may_be_future(times: pl.Series, newest: int, now: int, jump: int) -> bool:
+    """Whether any row can be one: most blocks are asked no more than that."""
+    # Times are numbers by now; to ask Polars for what is one already takes long for a single row.
+    latest = (times if times.dtype.is_integer() else times.to_physical()).max()
+    return isinstance(latest, int) and latest > max(newest, now) + jump
+
+
 def is_future(times: pl.Series, newest: int, now: int, jump: int) -> pl.Series:
     """Which rows lie more than `jump` ahead of the clock and of the newest row before them.
 
     >>> is_future(pl.Series([5, 16, None, 12, 21, 40]), newest=0, now=4, jump=10).to_list()
     [False, True, False, False, False, True]
     """
-    values = times.cast(pl.Int64)
-    first = max(newest, now)
+    values, first = times.cast(pl.Int64), max(newest, now)
     suspect: pl.Series = ((values > first + jump) & (values < END)).fill_null(False)
-    if not suspect.any():
-        return suspect
     # Others cannot be too far ahead. How far they have come decides on the few that may be.
     others = values.set(suspect, None).fill_null(newest).to_numpy()
     reached = np.maximum(np.maximum.accumulate(others), first)
