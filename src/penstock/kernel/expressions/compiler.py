@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial, reduce
-from operator import or_
+from operator import mod, or_
 from typing import Any
 
 import polars as pl
@@ -123,6 +123,8 @@ def _call(call: Call) -> pl.Expr:
         constants = _constants(call.args[1:], match.parameters[0])
         if constants is not None:
             return logic.is_in_constants(arguments[0], constants)
+    if function.name == "pmod" and match.parameters[0].is_integer and _is_positive(call.args[1]):
+        return apply(mod, arguments, [False, False], polars_type(match.result))
     if function.name in DECIMAL_FORMS and isinstance(match.parameters[0], DecimalType):
         form: Form = partial(DECIMAL_FORMS[function.name], match.parameters)
     elif function.name in BY_TYPE:
@@ -163,6 +165,11 @@ def _with_constant(call: Call) -> pl.Expr | None:
         general,
         is_left=value is left,
     )
+
+
+def _is_positive(arg: Expression) -> bool:
+    """Whether it is a constant by which Polars' own remainder, rounded down, is not negative."""
+    return isinstance(arg, Literal) and arg.value is not None and arg.value > 0
 
 
 def _brought(arg: Expression, wanted: Type) -> pl.Expr:
