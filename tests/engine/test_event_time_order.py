@@ -81,3 +81,16 @@ def test_lists_and_aggregates_of_users_go_by_event_time_under_a_coarser_time() -
     push_ticks(engine, "s", rows)
     engine.finish()
     assert query.results().rows() == [(start, "[5,1,9,3]", 3, 1)]
+
+
+def test_merged_unions_of_times_of_different_grain_go_by_event_time() -> None:
+    """Merge needs one column by which all inputs are in order: that is the event time."""
+    engine = LocalEngine()
+    engine.sql("SET union = merge; " + STREAMS.replace("SLACK 1 MINUTE", "ORDERED"))
+    query = engine.sql(
+        f"SELECT {ASKED} FROM ({MINUTE} UNION ALL SELECT k, price, ts FROM r) [RANGE 1 HOUR, WA m]"
+    )
+    push_ticks(engine, "s", sorted(ROWS, key=lambda row: int(row["ts"])))
+    push_ticks(engine, "r", [{"k": "a", "price": 7, "ts": 30 * SECOND}])
+    engine.finish()
+    assert query.results().select("f", "l").rows() == [(5, 3)]

@@ -38,7 +38,10 @@ def of_units(numbers: pl.Series, of: DecimalType) -> pl.Series:
     most = 10**of.precision - 1
     size = largest(numbers)
     if size < BEYOND_64_BITS and size <= most:
-        return of_words(numbers.cast(pl.Int64), of)
+        long = numbers.cast(pl.Int64)
+        words = np.empty((len(long), 2), dtype=np.int64)
+        words[:, 0] = plain(long)
+        return of_words(words, long, of)
     wide = numbers.cast(pl.Int128)
     if size > most:
         keep = wide.is_between(-most, most)
@@ -50,16 +53,24 @@ def of_units(numbers: pl.Series, of: DecimalType) -> pl.Series:
     return _of_bytes(whole.buffers(), len(whole), whole.null_count, whole.offset, of, numbers.name)
 
 
-def of_words(numbers: pl.Series, of: DecimalType) -> pl.Series:
-    """The same of 64-bit numbers that fit: each with its sign in front, which takes no division."""
-    words: npt.NDArray[np.int64] = np.empty((len(numbers), 2), dtype=np.int64)
-    words[:, 0] = (numbers.fill_null(0) if numbers.null_count() else numbers).to_numpy()
+def plain(numbers: pl.Series) -> npt.NDArray[np.int64]:
+    """64-bit numbers, with 0 for NULL."""
+    found: npt.NDArray[np.int64] = (
+        numbers.fill_null(0) if numbers.null_count() else numbers
+    ).to_numpy()
+    return found
+
+
+def of_words(words: npt.NDArray[np.int64], given: pl.Series, of: DecimalType) -> pl.Series:
+    """Decimals of 64-bit units in the first of two columns; NULL where `given` is.
+
+    The second becomes the sign of each: both are the bytes of a number of 128 bits.
+    """
     np.right_shift(words[:, 0], 63, out=words[:, 1])
-    buffers = [None, pa.py_buffer(words)]
-    found = _of_bytes(buffers, len(numbers), 0, 0, of, numbers.name)
-    if not numbers.null_count():
+    found = _of_bytes([None, pa.py_buffer(words)], len(words), 0, 0, of, given.name)
+    if not given.null_count():
         return found
-    return pl.select(pl.when(numbers.is_not_null()).then(found)).to_series().alias(numbers.name)
+    return pl.select(pl.when(given.is_not_null()).then(found)).to_series().alias(given.name)
 
 
 def _of_bytes(

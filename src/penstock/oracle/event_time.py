@@ -7,9 +7,10 @@ followed from where that time came into being, and keeps it beside its columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from penstock.model.expressions import Expression, Ref
+from penstock.model.expressions import Call, Cast, Expression, Ref
 from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM
 from penstock.oracle.belonging import holds
@@ -98,13 +99,20 @@ def in_union(union: nodes.Union, part: Node, row: Row) -> dict[str, Any]:
     }
 
 
+#: What maps different times to different ones.
+ONE_TO_ONE = {"+", "-", "*", "unix_micros"}
+ONE_TO_ONE |= {"timestamp_seconds", "timestamp_millis", "timestamp_micros"}
+
+
 def steps_of(value: Expression, below: Node) -> Expression:
-    """What a time is computed of, as long as it is computed of one thing that progresses."""
-    of = [child for child in value.children if child.refs]
-    while len(of) == 1:
-        finer = of[0]
-        of = [child for child in finer.children if child.refs]
-        progresses = finer.refs <= below.schema.progressing
-        if progresses and not finer.refs & below.schema.nullable:
-            value = finer
+    """What the innermost step is of that gives several times one value; else the time itself."""
+    chain = [value]
+    while len(of := [child for child in chain[-1].children if child.refs]) == 1:
+        chain.append(of[0])
+    for outer, inner in reversed(list(pairwise(chain))):
+        one_to_one = isinstance(outer, Call) and outer.function in ONE_TO_ONE
+        one_to_one |= isinstance(outer, Cast) and outer.to.is_time
+        known = inner.refs <= below.schema.progressing and not inner.refs & below.schema.nullable
+        if known and not one_to_one:
+            return inner
     return value

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.decimals import BEYOND_64_BITS, largest, of_words, units
+from penstock.kernel.decimals import BEYOND_64_BITS, largest, of_words, plain, units
 from penstock.kernel.types import polars_type
 from penstock.model.decimals import arithmetic_type
 from penstock.model.types import DecimalType, Type
@@ -45,7 +45,7 @@ def with_constant(
     plan = _plan(function, column_type, constant_type, result, number, is_left=is_left)
     if plan is None:
         return general(value)
-    times, by, size = plan
+    times, change, size = plan
     if abs(times) >= BEYOND_64_BITS:
         return general(value)
     most = min(BEYOND_64_BITS >> 2, 10**result.precision)
@@ -56,11 +56,10 @@ def with_constant(
             name = column.name
             return column.to_frame().select(general(pl.col(name)).alias(name)).to_series()
         long = numbers.cast(pl.Int64)
-        whole = (long.fill_null(0) if long.null_count() else long).to_numpy()
-        found = pl.Series(column.name, by(whole * times))
-        if long.null_count():
-            found = pl.select(pl.when(long.is_not_null()).then(found)).to_series()
-        return of_words(found.alias(column.name), result)
+        words = np.empty((len(long), 2), dtype=np.int64)
+        np.multiply(plain(long), times, out=words[:, 0])
+        change(words[:, 0])
+        return of_words(words, long, result)
 
     return value.map_batches(over, return_dtype=polars_type(result))
 
@@ -73,17 +72,21 @@ def _plan(
     number: int,
     *,
     is_left: bool,
-) -> tuple[int, Callable[[Numbers], Numbers], Callable[[int], int]] | None:
-    """What numbers are multiplied by, what is done then, and how large it gets; None: not here."""
+) -> tuple[int, Callable[[Numbers], None], Callable[[int], int]] | None:
+    """What numbers are multiplied by, how they change then, how large it gets; None: not here."""
     scale = max(column.scale, constant.scale)
     if function == "*" and result.scale == column.scale + constant.scale:
-        return number, lambda n: n, lambda size: size * abs(number)
+        return number, lambda numbers: None, lambda size: size * abs(number)
     if function in ("+", "-") and result.scale == scale:
         more, sign = 10 ** (scale - column.scale), -1 if function == "-" and not is_left else 1
         added = number * 10 ** (scale - constant.scale) * (-1 if function == "-" and is_left else 1)
         if abs(added) >= BEYOND_64_BITS >> 2:
             return None
-        return sign * more, lambda n: n + added, lambda size: size * more + abs(added)
+
+        def add(numbers: Numbers) -> None:
+            numbers += added
+
+        return sign * more, add, lambda size: size * more + abs(added)
     if function == "/" and is_left and 0 < abs(number) < BEYOND_64_BITS >> 2:
         shift = result.scale - column.scale + constant.scale
         if shift < 0:
@@ -91,10 +94,10 @@ def _plan(
         more, divisor = 10**shift, abs(number)
         sign = 1 if number > 0 else -1
 
-        def quotient(numbers: Numbers) -> Numbers:
-            """The nearest, halves away from zero."""
+        def divide(numbers: Numbers) -> None:
+            """To the nearest, halves away from zero."""
             size = (2 * np.abs(numbers) + divisor) // (2 * divisor)
-            return np.where((numbers < 0) != (sign < 0), -size, size)
+            numbers[:] = np.where((numbers < 0) != (sign < 0), -size, size)
 
-        return more, quotient, lambda size: 2 * size * more + divisor
+        return more, divide, lambda size: 2 * size * more + divisor
     return None

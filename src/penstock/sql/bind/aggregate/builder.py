@@ -29,6 +29,7 @@ class AggregateBuilder:
     window: Window
     groups: dict[Expression, str]  # over the input -> column of the output
     key_of_window: Expression | None = None  # a key that is the window's start
+    time: Ref | None = None  # by which rows are in order, once somebody has asked
     results: dict[tuple[Aggregate, Sliding | None], str] = field(default_factory=dict)
 
     def end(self, name: str) -> Ref:
@@ -46,8 +47,10 @@ class AggregateBuilder:
 
     def event_time(self) -> Ref:
         """The column by which rows are ordered in time, passed on from below where need be."""
-        self.input, name = with_event_time(self.input, self.window.on)
-        return Ref(name, self.input.schema[name].type)
+        if self.time is None:
+            self.input, name = with_event_time(self.input, self.window.on)
+            self.time = Ref(name, self.input.schema[name].type)
+        return self.time
 
     @property
     def has_computed_keys(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Call, Cast, Expression, Named, Ref
 from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM
 from penstock.model.types import common_type
@@ -64,7 +64,7 @@ def _of_project(node: Project, column: str) -> tuple[Node, str]:
         if each.value == finest:
             return replace(node, input=below), each.name
     added = Named(unique(_NAME, node.schema.names), finest)
-    return Project(below, (*node.columns, added)), added.name
+    return Project(below, (added, *node.columns)), added.name
 
 
 def _of_union(node: Union, column: str) -> tuple[Node, str]:
@@ -87,13 +87,22 @@ def _of_union(node: Union, column: str) -> tuple[Node, str]:
 
 
 def _with_copy(node: Node, columns: Sequence[str], name: str, called: str) -> Node:
-    """These columns of a node, and one of all that it has under another name."""
+    """One of all columns of a node under another name, then these.
+
+    It comes first, so that it is the one by which all parts are in order, if they are.
+    """
     kept = (Named(each, Ref(each, node.schema[each].type)) for each in columns)
-    return Project(node, (*kept, Named(called, Ref(name, node.schema[name].type))))
+    return Project(node, (Named(called, Ref(name, node.schema[name].type)), *kept))
+
+
+#: Functions that leave apart what is apart: a time moved by a constant is as fine as before.
+_AS_FINE = frozenset(
+    ["+", "-", "*", "unix_micros", "timestamp_seconds", "timestamp_millis", "timestamp_micros"]
+)
 
 
 def finest_of(value: Expression, node: Node) -> Expression:
-    """What a time is computed of by going from one value to the next: mostly a column.
+    """What a time is computed of by a step that makes it coarser; itself, if there is none.
 
     A column that may be NULL where the computed time is not cannot stand for it.
     """
@@ -101,7 +110,14 @@ def finest_of(value: Expression, node: Node) -> Expression:
     if len(parts) != 1:
         return value
     found = finest_of(parts[0], node)
+    is_finer = found is not parts[0] or not _is_as_fine(value)
     schema = node.schema
-    if found.refs <= schema.progressing and not found.refs & schema.nullable:
+    if is_finer and found.refs <= schema.progressing and not found.refs & schema.nullable:
         return found
     return value
+
+
+def _is_as_fine(value: Expression) -> bool:
+    if isinstance(value, Call):
+        return value.function in _AS_FINE
+    return isinstance(value, Cast) and value.to.is_time
