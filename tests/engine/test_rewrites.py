@@ -9,6 +9,7 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import QueryError
 from penstock.model.timestamps import SECOND
+from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM {} (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 ROWS = {
@@ -45,7 +46,7 @@ def test_a_query_that_a_hint_prints_gives_the_same_rows(text: str) -> None:
     assert refused.value.hint is not None and refused.value.hint.endswith(instead)
     query = engine.sql(instead)
     for name, rows in ROWS.items():
-        engine.push(name, [{"k": k, "v": v, "ts": s * SECOND} for k, v, s in rows])
+        push_ticks(engine, name, [{"k": k, "v": v, "ts": s * SECOND} for k, v, s in rows])
     engine.finish()
     with duckdb.connect() as connection:
         for name, rows in ROWS.items():
