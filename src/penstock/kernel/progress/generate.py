@@ -121,14 +121,17 @@ class Generator:
         nothing, ended = rows.clear(), self.state.ended
         if ended or self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
             on_time, late = (nothing, rows) if ended else (rows, nothing)
-            return Split(on_time, late, nothing, rows, pl.repeat(ended, rows.height, eager=True))
+            return Split(
+                on_time, late, nothing, rows, pl.repeat(not ended, rows.height, eager=True)
+            )
         parts = sort_out(rows, self._rules(by_block=by_block))
         patterns = self._patterns()
         if not patterns or not parts.on_time.height:
             return parts
         dated = parts.dated
-        is_late = parts.is_late | below(dated, self._on, patterns)
-        return Split(dated.filter(~is_late), dated.filter(is_late), parts.timeless, dated, is_late)
+        on_time = parts.is_on_time & ~below(dated, self._on, patterns)
+        late = dated.filter(~on_time)
+        return Split(dated.filter(on_time), late, parts.timeless, dated, on_time)
 
     def _rules(self, *, by_block: bool) -> dict[str, BoundRule]:
         """By column of time, the bound before each row, or before all of a block."""
@@ -199,7 +202,7 @@ class Generator:
         before = np.full(len(times), newest)
         if not by_block:
             before[1:] = np.maximum.accumulate(np.maximum(times[:-1], newest))
-        is_late = parts.is_late.to_numpy()
+        is_late = ~parts.is_on_time.to_numpy()
         lateness: Ids = np.maximum(before[is_late] - times[is_late], 0)
         return lateness
 

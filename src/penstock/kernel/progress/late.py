@@ -50,7 +50,7 @@ class Split:
     late: pl.DataFrame
     timeless: pl.DataFrame
     dated: pl.DataFrame  # on time or late
-    is_late: pl.Series  # which of these are late
+    is_on_time: pl.Series  # which of these are
 
 
 def is_ahead(times: pl.Series, now: int, limit: int) -> pl.Series:
@@ -89,8 +89,8 @@ def sort_out(rows: pl.DataFrame, rules: Mapping[str, BoundRule]) -> Split:
         dated, timeless = rows.filter(placed), rows.filter(~placed)
     on_time = reduce(and_, (times >= bound for times, bound in bounded(dated, rules)))
     if on_time.all():
-        return Split(dated, nothing, timeless, dated, ~on_time)
-    return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated, ~on_time)
+        return Split(dated, nothing, timeless, dated, on_time)
+    return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated, on_time)
 
 
 def bounded(
@@ -112,7 +112,11 @@ def is_placed(rows: pl.DataFrame, columns: Iterable[str]) -> pl.Series:
 
 def bound_rule(bound: int, slack: int | None) -> BoundRule:
     """The rule of a bound that rows raise by their times less a slack; None: they do not."""
-    return lambda times: bound if slack is None else bounds_by_slack(times, bound, slack)
+
+    def before(times: pl.Series) -> pl.Series | int:
+        return bound if slack is None or len(times) <= 1 else bounds_by_slack(times, bound, slack)
+
+    return before
 
 
 def bounds_by_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
