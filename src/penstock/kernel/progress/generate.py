@@ -129,9 +129,8 @@ class Generator:
         if not patterns or not parts.on_time.height:
             return parts
         dated = parts.dated
-        on_time = parts.is_on_time & ~below(dated, self._on, patterns)
-        late = dated.filter(~on_time)
-        return Split(dated.filter(on_time), late, parts.timeless, dated, on_time)
+        kept = parts.is_on_time & ~below(dated, self._on, patterns)
+        return Split(dated.filter(kept), dated.filter(~kept), parts.timeless, dated, kept)
 
     def _rules(self, *, by_block: bool) -> dict[str, BoundRule]:
         """By column of time, the bound before each row, or before all of a block."""
