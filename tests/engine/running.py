@@ -66,7 +66,7 @@ def rows_of(results: pl.DataFrame) -> list[dict[str, Any]]:
 
 def assert_right(query: LocalQuery, inputs: Mapping[str, Sequence[Row]], text: str = "") -> None:
     """The query has put out the oracle's answer, every row of it once, and nothing else."""
-    ours, expected = rows_of(query.results()), evaluate(query.plan, inputs)
+    ours, expected = rows_of(query.to_polars()), evaluate(query.plan, inputs)
     assert same_rows(ours, expected), "\n".join(
         [text, query.explain(), f"ours: {ours}", f"oracle: {expected}"]
     )

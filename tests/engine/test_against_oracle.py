@@ -91,7 +91,7 @@ def a_window_comes_out_as_soon_as_its_streams_have_passed_it(draw: Draw) -> None
         low = min(bounds_of(declared, events[:happened]).values())
         answer = evaluate(query.plan, pushed(declared, events[:happened]))
         over = [row for row in answer if row["window_end"] <= low]
-        assert same_rows(rows_of(query.results()), over), (text, event, low)
+        assert same_rows(rows_of(query.to_polars()), over), (text, event, low)
 
 
 def late_rows_are_set_aside_and_the_rest_is_answered(draw: Draw) -> None:

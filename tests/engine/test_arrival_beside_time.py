@@ -65,7 +65,7 @@ def test_this_process_stamps_rows_beside_their_own_time(text: str, seed: int, mo
         push_ticks(engine, "s", rows)
     engine.finish()
     came = [{**row, "row_num": n} for n, row in enumerate(stamped(seed), start=1)]
-    assert same_rows(rows_of(query.results()), evaluate(query.plan, {"s": came}))
+    assert same_rows(rows_of(query.to_polars()), evaluate(query.plan, {"s": came}))
     assert engine.counts("s").late == 0
 
 

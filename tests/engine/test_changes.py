@@ -86,7 +86,7 @@ def queries_that_come_and_go_leave_the_others_alone(draw: Draw) -> None:
     low = min(bounds_of(declared, events[:goes])[name] for name in streams_of(guest.plan))
     answer = evaluate(guest.plan, between(declared, events, comes, goes))
     over = [row for row in answer if row["window_end"] <= low]
-    assert same_rows(rows_of(guest.results()), over), other
+    assert same_rows(rows_of(guest.to_polars()), over), other
 
 
 def a_query_that_asks_what_is_already_computed_joins_in(draw: Draw) -> None:
@@ -102,9 +102,9 @@ def a_query_that_asks_what_is_already_computed_joins_in(draw: Draw) -> None:
     feed(engine, events[comes:])
     engine.finish()
     # It shares the state, so windows that began before it came are whole.
-    assert same_rows(rows_of(second.results()), rows_of(first.results()))
+    assert same_rows(rows_of(second.to_polars()), rows_of(first.results()))
     whole = evaluate(first.plan, pushed(declared, events))
-    assert same_rows(early + rows_of(second.results()), whole)
+    assert same_rows(early + rows_of(second.to_polars()), whole)
 
 
 def streams_of(plan: Node) -> list[str]:

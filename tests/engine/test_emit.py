@@ -94,7 +94,7 @@ def the_newest_rows_are_the_answer(draw: Draw) -> None:
     events = arrivals(draw, declared)
     feed(engine, events)
     engine.finish()
-    rows = rows_of(query.results())
+    rows = rows_of(query.to_polars())
     names = [name for name in ("m", "k") if f"{name}, " in keys]
     newest: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:

@@ -145,7 +145,7 @@ def test_answers_are_the_oracles_and_never_later(name: str) -> None:
             ahead += finer.query("q").rows > plain.query("q").rows
         finer.finish()
         expected = evaluate(finer.query("q").plan, {n: numbered(r) for n, r in inputs.items()})
-        ours = rows_of(finer.query("q").results())
+        ours = rows_of(finer.query("q").to_polars())
         assert same_rows(ours, expected), (name, seed)
         assert not [size for *_, size, _ in finer.state() if size]
     assert (ahead > 0) == QUERIES[name][1]

@@ -69,7 +69,7 @@ def check_by_others(engine: LocalEngine, name: str, rows: Rows) -> None:
         stream: numbered([{key: in_ticks(value) for key, value in row.items()} for row in block])
         for stream, block in rows.items()
     }
-    ours = rows_of(query.results())
+    ours = rows_of(query.to_polars())
     assert same_rows(ours, evaluate(query.plan, ticks)), f"{name}: not the oracle's answer"
     assert same_rows(ours, duckdb_answer(query.plan, ticks)), f"{name}: not DuckDB's answer"
 

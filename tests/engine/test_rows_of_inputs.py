@@ -72,7 +72,7 @@ def rows_of_several_streams_are_counted_as_they_come(draw: Draw) -> None:
     )
     feed(engine, arrivals(draw, declared))
     engine.finish()
-    came = [{**row, "row_num": n} for n, row in enumerate(rows_of(rows.results()), start=1)]
+    came = [{**row, "row_num": n} for n, row in enumerate(rows_of(rows.to_polars()), start=1)]
     window = Sliding("row_num", range_, slide, 1, "rows")
     calls = {"n": ("count", None), "s": ("sum", lambda row: row["v"])}
     expected = [
@@ -80,7 +80,7 @@ def rows_of_several_streams_are_counted_as_they_come(draw: Draw) -> None:
         for row in evaluate_window_aggregate(window, came, ("k",), calls)
         if row["window_end"] - slide <= len(came)
     ]
-    assert same_rows(rows_of(counted.results()), expected), counted.explain()
+    assert same_rows(rows_of(counted.to_polars()), expected), counted.explain()
 
 
 @many_seeds(16, slow=80)

@@ -144,13 +144,13 @@ def test_every_answer_is_the_oracles_and_comes_in_time(
     live = Live(text, settings, seed)
     for _ in range(40):
         live.go_on()
-    out = rows_of(live.query.results())
+    out = rows_of(live.query.to_polars())
     if tells_the_time and settings[0] == "ets = on demand":
         # The newest row may itself have lagged, by LAG; and a lull is looked for every second.
         due = live.clock.now() - SKEW - LAG - SECOND
         for answer in live.expected():
             assert answer["window_end"] > due or answer in out
     live.engine.finish()
-    everything = rows_of(live.query.results())
+    everything = rows_of(live.query.to_polars())
     assert everything[: len(out)] == out
     assert same_rows(everything, live.expected())

@@ -48,7 +48,7 @@ def test_calendar_functions_are_in_the_zone_of_the_session(zone: str) -> None:
     query, _ = answers(zone, CALENDAR)
     ticks = conform_values(MOMENTS, Type.TIMESTAMP).to_list()
     inputs = {"s": [{"v": n, "shown": t, "ts": t} for n, t in enumerate(ticks)]}
-    ours, expected = rows_of(query.results()), evaluate(query.plan, inputs)
+    ours, expected = rows_of(query.to_polars()), evaluate(query.plan, inputs)
     assert same_rows(ours, expected), f"ours: {ours}\noracle: {expected}"
 
 

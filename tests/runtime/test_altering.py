@@ -132,7 +132,7 @@ def last(engine: LocalEngine, query: str = "q0") -> str:
 
 def assert_answers(query: LocalQuery, seconds: Sequence[int]) -> None:
     rows = [{**row(second), "row_num": n} for n, second in enumerate(seconds, start=1)]
-    assert same_rows(rows_of(query.results()), evaluate(query.plan, {"s": rows}))
+    assert same_rows(rows_of(query.to_polars()), evaluate(query.plan, {"s": rows}))
 
 
 @pytest.mark.parametrize(

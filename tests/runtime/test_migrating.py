@@ -139,7 +139,7 @@ def run(
     all_found = pl.concat([rows for _, rows in found])
     assert same_rows(rows_of(all_found), expected), asked.text
     for twin in twins:
-        assert same_rows(rows_of(twin.results()), expected), asked.text
+        assert same_rows(rows_of(twin.to_polars()), expected), asked.text
     if asked.order is not None:
         assert all_found.get_column(asked.order).is_sorted(), asked.text
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
@@ -203,7 +203,7 @@ def refused_of_several(
     engine.finish()
     rows = pushed(asked.declared, events)
     for query in queries:
-        assert same_rows(rows_of(query.results()), evaluate(query.plan, rows)), query.name
+        assert same_rows(rows_of(query.to_polars()), evaluate(query.plan, rows)), query.name
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
     return refused
 

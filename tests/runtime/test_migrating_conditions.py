@@ -49,7 +49,7 @@ def moving_conditions_changes_no_result(draw: Draw) -> None:
     engine.finish()
     rows = pushed(asked.declared, events)
     for each in engine.queries:
-        assert same_rows(rows_of(each.results()), evaluate(each.plan, rows)), (asked.text, text)
+        assert same_rows(rows_of(each.to_polars()), evaluate(each.plan, rows)), (asked.text, text)
     assert query in engine.queries
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 

@@ -76,7 +76,7 @@ def windows_come_as_soon_as_they_did(draw: Draw) -> None:
         [low] = bounds_of(declared, events[:happened]).values()
         answer = evaluate(query.plan, pushed(declared, events[:happened]))
         over = [row for row in answer if row["window_end"] <= low]
-        assert same_rows(rows_of(query.results()), over), (query.explain(), event, low)
+        assert same_rows(rows_of(query.to_polars()), over), (query.explain(), event, low)
 
 
 each_law = pytest.mark.parametrize(

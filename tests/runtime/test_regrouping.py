@@ -71,7 +71,7 @@ def grouping_elsewhere_changes_no_answer(draw: Draw) -> None:
     engine.finish()
     rows = pushed(declared, events)
     for each in queries:
-        assert same_rows(rows_of(each.results()), evaluate(each.plan, rows)), text
+        assert same_rows(rows_of(each.to_polars()), evaluate(each.plan, rows)), text
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 

@@ -197,7 +197,7 @@ def check_random_queries(spark: SparkSession, folder: Path, seed: int, count: in
     engine.finish()
     for query in standing:
         expected = evaluate(query.plan, inputs)
-        assert same_rows(rows_of(query.results()), expected), query.explain()
+        assert same_rows(rows_of(query.to_polars()), expected), query.explain()
 
 
 def test_random_queries_have_the_oracles_answers(spark: SparkSession, tmp_path: Path) -> None:

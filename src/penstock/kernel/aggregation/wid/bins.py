@@ -67,6 +67,9 @@ class BinsAggregate(WidAggregate):
             ends = ends.unique()
         self.state.ends.append(ends.sort().alias(_END).to_frame())
 
+    def _check_open(self, folded: pl.DataFrame) -> None:
+        """Ids are times here; a window ends where a row is, so there are no more than rows."""
+
     def _take_below(self, bound: int) -> Ranges | None:
         self._final = self._windows_below(bound)
         return super()._take_below(bound)
