@@ -9,16 +9,18 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.io.storage.hadoop_path import HadoopPath
+from penstock.kernel.progress.future import measures_by_clock
 from penstock.optimizer.physical import Program
 from penstock.spark.catching_up.catch_up import CatchUp
 from penstock.spark.control.control_stream import ControlStream
+from penstock.spark.control.told import TOLD, Told
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
@@ -29,6 +31,7 @@ from penstock.spark.running_queries import begins
 from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed, worker_environment
 from penstock.spark.sources.unreadable_files import unreadable_files
 from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.state.spark_files import batch_time
 
 
 @dataclass(eq=False)
@@ -95,13 +98,17 @@ class BasePipeline(ABC):
         log = self.checkpoint.spark.resolve() / "sources" / str(source)
         forget_read(self.query, str(log), paths)
 
-    def _skipped(self, batch: int) -> Mapping[str, Sequence[str]]:
-        """By stream, files that tasks of a batch are to skip."""
-        return {} if self.unreadable is None else self.unreadable.begin(batch)
-
-    def _running_queries(self) -> list[str]:
-        """All queries that run, while a batch of this one begins."""
-        return begins(self.spark.sparkContext.getLocalProperty(QUERY_ID))
+    def _tell(self, batch: int, known: Told) -> None:
+        """Tell the tasks of a batch what is known, and what no kind of pipeline does otherwise."""
+        context = self.spark.sparkContext
+        has_clock = any(measures_by_clock(stream) for stream in self.program.streams)
+        told = replace(
+            known,
+            now=batch_time(self.checkpoint.spark, batch) if has_clock else None,
+            unreadable={} if self.unreadable is None else self.unreadable.begin(batch),
+            running=begins(context.getLocalProperty(QUERY_ID)),
+        )
+        context.setLocalProperty(TOLD, told.as_text())
 
     @abstractmethod
     def _settings(self) -> Mapping[str, str]:

@@ -118,10 +118,8 @@ class Pipeline(BasePipeline):
             again={str(change): files for change, files in again.items()},
             keys={n: None if k is None else list(k) for n, k in self.keys.items()} if again else {},
             groups=self._groups if again else (),
-            unreadable=self._skipped(batch),
-            running=self._running_queries(),
         )
-        self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
+        self._tell(batch, known)
 
     def _shared_memory(self) -> str | None:
         """Where tasks hand rows over; what an earlier batch has left there is gone."""

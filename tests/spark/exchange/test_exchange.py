@@ -15,10 +15,10 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
+from penstock.spark.control.told import Told
 from penstock.spark.exchange.exchange import (
     DDL,
     MALFORMED_ROWS,
-    NOW,
     SCHEMA,
     STREAM_PROGRESS,
     Packer,
@@ -111,9 +111,9 @@ def test_rows_from_the_future_are_set_aside_and_raise_no_bound(
     columns = (Column("ts", Type.TIMESTAMP), Column("v", Type.INT))
     stream = Stream("s", columns, TimestampKind.EXTERNAL, "ts", timing=timing)
     rows = batch([(5, 1), (111, 2), (110, 3), (None, 4)])
-    rows = rows.append_column(NOW, pa.array([100] * 4, pa.int64()))
     packer = Packer(7, stream, (), GROUPS, Preaggregation(max_jump=jump))
-    lines = [line for b in packer(iter([rows])) for line in b.to_pylist()]
+    told = Told(now=100).as_text()
+    lines = [line for b in packer.run(iter([rows]), 0, told) for line in b.to_pylist()]
     [bad] = [from_ipc(line["payload"]) for line in lines if line["seq"] == MALFORMED_ROWS]
     assert bad.to_dicts() == [
         {

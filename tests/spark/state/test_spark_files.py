@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import HostError
-from penstock.spark.state.spark_files import is_unused, last_finished
+from penstock.spark.state.spark_files import batch_time, is_unused, last_finished
 
 BATCHES = 12
 
@@ -18,7 +18,8 @@ def checkpoint(tmp_path: Path) -> Path:
     for log in ("offsets", "commits", "sources/1"):
         (tmp_path / log).mkdir(parents=True)
     for batch in range(BATCHES):
-        offsets = f'v1\n{{"batchWatermarkMs":0}}\n-\n{{"logOffset":{batch}}}'
+        clock = f'{{"batchWatermarkMs":0,"batchTimestampMs":{batch}000}}'
+        offsets = f'v1\n{clock}\n-\n{{"logOffset":{batch}}}'
         (tmp_path / "offsets" / str(batch)).write_text(offsets)
         (tmp_path / "commits" / str(batch)).write_text("v1\n{}")
         name = f"{batch}.compact" if batch == 9 else str(batch)
@@ -100,3 +101,10 @@ def test_an_entry_that_is_no_entry_is_named(checkpoint: Path, name: str, content
     """Spark says that something is malformed, and not which file it is."""
     (checkpoint / name).write_bytes(content)
     assert f"`{checkpoint / name}` " in refused(checkpoint)
+
+
+def test_a_batch_keeps_the_time_that_spark_has_logged(checkpoint: Path) -> None:
+    assert batch_time(checkpoint, 7) == 7_000_000
+    (checkpoint / "offsets" / "7").write_text("v1\n{}\n-")
+    with pytest.raises(HostError, match=r"`\S+/offsets/7` cannot be read"):
+        batch_time(checkpoint, 7)

@@ -24,6 +24,11 @@ def has_clock(stream: Stream) -> bool:
     return is_external and on is not None and stream.schema[on].type.is_time
 
 
+def measures_by_clock(stream: Stream) -> bool:
+    """Whether rows may be too far ahead of the clock."""
+    return stream.timing.max_ahead is not None or has_clock(stream)
+
+
 def may_be_future(times: pl.Series, newest: int, now: int, jump: int) -> bool:
     """Whether any row can be one: most blocks are asked no more than that."""
     # Times are numbers by now; to ask Polars for what is one already takes long for a single row.

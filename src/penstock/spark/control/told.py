@@ -1,9 +1,10 @@
 """Told: what the driver tells the tasks of a batch, as a local property of its job.
 
 It is not logged, so a batch that is repeated may be told something else: results must not depend on
-it, only how they are computed. But for the program, for what is read again, and for files that are
-skipped, which the checkpoint has for every batch (`state/program_log.py`,
-`catching_up/slice_log.py`, `sources/unreadable_files.py`).
+it, only how they are computed. But for the program, for what is read again, for the batch's
+clock, and for files that are skipped, which the checkpoint has for every batch
+(`state/program_log.py`, `catching_up/slice_log.py`, `state/spark_files.py`,
+`sources/unreadable_files.py`).
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ class Told:
     tasks may aggregate for the groups. `memory` is the folder by which they hand blocks of
     `shared_from` bytes over. `program` names the program to run (`shipped_programs.py`); empty: the
     one that came with the code. `again` are the files that queries of each change read again, by
-    change and stream (`catching_up/`), whose rows are spread by `keys` over `groups`. `unreadable`
-    are files that are skipped, by stream; `running` the queries of Spark's that run in this driver.
+    change and stream (`catching_up/`), whose rows are spread by `keys` over `groups`. `now` is
+    the batch's clock, where rows are measured by it; `unreadable` are files that are skipped, by
+    stream; `running` the queries of Spark's that run in this driver.
     """
 
     on_time_from: Mapping[str, int] = field(default_factory=dict)
@@ -45,6 +47,7 @@ class Told:
     again: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     groups: Sequence[int] = ()
+    now: int | None = None
     unreadable: Mapping[str, Sequence[str]] = field(default_factory=dict)
     running: Sequence[str] = ()
 

@@ -39,7 +39,7 @@ went in here and the oldest of them, and the rows that each operator has read an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ import pyarrow as pa
 
 from penstock.io.storage.storage_path import local_path
 from penstock.kernel.conform import with_derived
-from penstock.kernel.progress.future import as_future
+from penstock.kernel.progress.future import as_future, may_be_future
 from penstock.kernel.progress.late import is_ahead
 from penstock.kernel.state import to_ipc
 from penstock.kernel.types import polars_type
@@ -71,8 +71,6 @@ from penstock.spark.sources.narrow_reading import Needed
 from penstock.spark.worker import forget_ended, leave_out_modules
 
 GROUP = "penstock_group"
-#: The time of the batch, in ticks, where it matters.
-NOW = "penstock_now"
 #: Where a block has its number.
 STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
 FOLDED, STAGED_RESULTS, RESULTS, FIGURES, FOR_OTHERS = -5, -6, -7, -8, -9
@@ -159,8 +157,7 @@ class Packer:
         count = seq = 0
         all_from = told.on_time_from.get(self.stream.name, END) if how.is_read else BEGINNING
         needed = how.needed(BEGINNING if results.passes_late else all_from, self.stream)
-        skipped = frozenset(told.unreadable.get(self.stream.name, ()))
-        blocks = (self._blocks(batch, needed, skipped) for batch in batches)
+        blocks = (self._blocks(batch, needed, told) for batch in batches)
         for rows, bad in chain.from_iterable(blocks):
             count += rows.height
             if bad is not None and bad.height and how.is_read:
@@ -214,13 +211,14 @@ class Packer:
         reach("exchange.over")
 
     def _blocks(
-        self, batch: pa.RecordBatch, needed: Needed | None, skipped: Collection[str]
+        self, batch: pa.RecordBatch, needed: Needed | None, told: Told
     ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
         """Rows that can go in, and malformed ones as text."""
         if not batch.num_rows:
             return
-        now = batch.column(NOW)[0].as_py() if NOW in batch.schema.names else None
+        now = told.now
         if PATH in batch.schema.names:
+            skipped = frozenset(told.unreadable.get(self.stream.name, ()))
             for path in batch.column(PATH).to_pylist():
                 if skipped and str(local_path(path)) in skipped:
                     continue
@@ -229,7 +227,7 @@ class Packer:
         else:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
             assert isinstance(rows, pl.DataFrame)
-            rows = rows.drop(NOW, strict=False).with_columns(
+            rows = rows.with_columns(
                 pl.col(column.name).cast(polars_type(column.type))
                 for column in self.stream.read_by_spark
                 if column.type.is_nested and column.name in rows.columns
@@ -254,7 +252,10 @@ class Packer:
         limit = self.preaggregation.max_jump if declared is None else declared
         if limit is None or on is None or now is None:
             return rows, bad
-        ahead = is_ahead(rows.get_column(on), now, limit)
+        times = rows.get_column(on)
+        if not may_be_future(times, now, now, limit):
+            return rows, bad
+        ahead = is_ahead(times, now, limit)
         if not ahead.any():
             return rows, bad
         told = as_future(self.stream, rows.filter(ahead))

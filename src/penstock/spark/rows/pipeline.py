@@ -9,7 +9,6 @@ the graph of a `RowHost` looks at it before results are delivered.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 import pyarrow as pa
@@ -17,7 +16,6 @@ from pyspark.sql import DataFrame
 
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.control_stream import END_OF_RUN
-from penstock.spark.control.told import TOLD
 from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.delivery.staging import writing_staged
@@ -67,9 +65,7 @@ class RowPipeline(BasePipeline):
         """Tell tasks what to run, which rows are surely on time, and where results go."""
         assert self.epochs is not None
         told = self._host.open(batch, self.epochs.begin(batch), self.sinks(batch))
-        running = self._running_queries()
-        told = replace(told, unreadable=self._skipped(batch), running=running)
-        self.spark.sparkContext.setLocalProperty(TOLD, told.as_text())
+        self._tell(batch, told)
 
     def end_run(self) -> None:
         self.control.send({END_OF_RUN: 1})

@@ -19,11 +19,10 @@ from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.kafka_address import FORMAT as KAFKA
 from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.io.unreadable import skips_unreadable
-from penstock.kernel.progress.future import has_clock
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
-from penstock.spark.exchange.exchange import DDL, NOW, Packer
+from penstock.spark.exchange.exchange import DDL, Packer
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.computed_columns import with_computed
@@ -149,8 +148,6 @@ def exchange(
         ticks += [_batch_time().alias(on) for on in stream.stamped]
         aside = [F.col(MALFORMED_COLUMN)] if MALFORMED_COLUMN in frame.columns else []
         ready = frame.select(*ticks, *aside)
-    if stream.timing.max_ahead is not None or has_clock(stream):
-        ready = ready.withColumn(NOW, _batch_time())
     return ready.mapInArrow(Packer(number, stream, keys, groups, preaggregation), DDL)
 
 

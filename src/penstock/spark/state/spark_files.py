@@ -155,6 +155,16 @@ def log_offsets(folder: StoragePath, batch: int) -> dict[int, int]:
     return {source: int(offset[1]) for source, offset in found if offset is not None}
 
 
+def batch_time(folder: StoragePath, batch: int) -> int:
+    """What the clock showed when a batch began, in ticks: a batch that is repeated has the same."""
+    file = folder / "offsets" / str(batch)
+    try:
+        _, metadata = file.read_text().splitlines()[:2]
+        return int(json.loads(metadata)["batchTimestampMs"]) * 1000
+    except (OSError, ValueError, LookupError, TypeError) as cause:
+        raise damaged(file, f"cannot be read: {cause}") from cause
+
+
 def _numbers(folder: StoragePath) -> list[int]:
     """The numbers of a log's entries; an entry `9.compact` holds all before it as well."""
     try:
