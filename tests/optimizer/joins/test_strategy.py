@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from functools import partial
-from itertools import chain as chain_of
-from itertools import repeat
+import sys
+import time
+from types import FrameType
 
 import pytest
 
@@ -16,9 +16,9 @@ from penstock.optimizer.joins.min_state import min_state
 from penstock.optimizer.joins.ordered_trees import OrderedTrees
 from penstock.optimizer.joins.pareto import Limits
 from penstock.optimizer.joins.strategy import (
+    MOST_PLANS,
     bjtree_init,
     choose_shape,
-    for_seconds,
     mjoin_init,
     scarcer_resource,
 )
@@ -82,27 +82,59 @@ def test_without_a_qualified_plan_the_one_is_taken_that_exceeds_its_limits_least
     assert limits.overload(choice.plan.cost) == min(overloads)
 
 
-def test_without_time_the_first_plan_is_taken() -> None:
-    trees = OrderedTrees(PUBLISHED[3], PROBE)
-    choice = choose_shape(trees, Limits(1e9, 1e9), lambda: False)
-    assert (len(choice.looked_at), choice.in_time) == (1, False)
-
-
-def test_while_there_is_time_more_plans_are_looked_at_and_the_best_of_them_is_taken() -> None:
+def test_a_search_ends_after_so_many_plans_and_the_best_of_them_is_taken() -> None:
     rng = random.Random(5)
     trees = OrderedTrees(random_graph(with_cycles(9, rng), rng), PROBE)
     every = choose_shape(trees, Limits())
-    for count in range(2, len(every.looked_at)):
-        clock = chain_of([True] * (count - 1), repeat(False))
-        choice = choose_shape(trees, Limits(), partial(next, clock))
+    assert not every.is_cut
+    for count in range(1, len(every.looked_at)):
+        choice = choose_shape(trees, Limits(), count)
         assert choice.looked_at == every.looked_at[:count]
-        assert not choice.in_time
+        assert choice.is_cut
         least = min(plan.cost.processor for plan in choice.looked_at)
         assert choice.plan.cost.processor <= least * 1.02
 
 
-def test_seconds_pass() -> None:
-    assert for_seconds(1000)() and not for_seconds(0)()
+def test_few_inputs_are_never_too_many_plans() -> None:
+    trees = OrderedTrees(PUBLISHED[3], PROBE)
+    choice = choose_shape(trees, Limits(1e9, 1e9), 1)
+    assert (len(choice.looked_at), choice.is_cut) == (26, False)
+
+
+def test_a_strategy_comes_to_its_end_however_many_inputs_there_are() -> None:
+    """A set of inputs is 63 bits; a strategy compares at most as many plans as there are inputs."""
+    assert MOST_PLANS >= 63
+
+
+@pytest.mark.parametrize("count", [5, 9])
+def test_a_plan_does_not_depend_on_how_fast_the_process_is(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every line of the search takes a quarter of a second by every clock, in a slow process."""
+
+    def found() -> tuple[object, int, bool]:
+        rng = random.Random(4)
+        trees = OrderedTrees(random_graph(with_cycles(count, rng), rng), PROBE)
+        choice = choose_shape(trees, Limits(1e-3, 1e-3))
+        return choice.plan, len(choice.looked_at), choice.is_cut
+
+    fast, late = found(), [0.0]
+
+    def slow(frame: FrameType, event: str, arg: object) -> object:
+        late[0] += 0.25
+        return slow
+
+    for clock in ("monotonic", "perf_counter", "process_time", "thread_time", "time"):
+        now = getattr(time, clock)
+        monkeypatch.setattr(time, clock, lambda now=now: now() + late[0])
+    tracing = sys.gettrace()
+    sys.settrace(slow)
+    try:
+        slowed = found()
+    finally:
+        sys.settrace(tracing)
+    assert slowed == fast
+    assert late[0] > 100
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -33,7 +33,7 @@ from penstock.optimizer.joins.named_tree import tree_names
 from penstock.optimizer.joins.ordered_trees import OrderedTrees
 from penstock.optimizer.joins.pareto import Limits
 from penstock.optimizer.joins.shape_of import is_free, join_key
-from penstock.optimizer.joins.strategy import choose_shape, for_seconds
+from penstock.optimizer.joins.strategy import choose_shape
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import PhysicalPlan
 from penstock.optimizer.specs import ParallelTrackSpec
@@ -182,7 +182,7 @@ def _box_of(plan: PhysicalPlan, join: Join) -> _Box | None:
 def _search(units: JoinUnits, limits: Limits) -> Search:
     def search(graph: JoinGraph) -> JoinTree:
         trees = OrderedTrees(graph, units)
-        return trees.tree(choose_shape(trees, limits, for_seconds()).plan.shape)
+        return trees.tree(choose_shape(trees, limits).plan.shape)
 
     return search
 

@@ -29,7 +29,7 @@ from penstock.optimizer.joins.shape_of import (
     shape_setting,
     without_outer_last,
 )
-from penstock.optimizer.joins.strategy import ALIKE, EXHAUSTIVE, SEARCH_SECONDS
+from penstock.optimizer.joins.strategy import ALIKE, EXHAUSTIVE, MOST_PLANS
 from penstock.optimizer.options import Options
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import walk
@@ -105,13 +105,11 @@ def _said(choice: TreeChoice) -> str:
 def _compared(choice: TreeChoice) -> str:
     """Which plans there were, and by what they were judged."""
     count, limits = len(choice.plans), limits_text(choice.limits)
-    if not choice.found.in_time:
-        said = f"{count} plans were compared before {SEARCH_SECONDS:g} s were over"
-        said += f" ({choice.found.strategy})"
-    elif choice.found.strategy == EXHAUSTIVE:
+    if choice.found.strategy == EXHAUSTIVE:
         said = f"All {count} plans were compared (exhaustive)"
     else:
-        said = f"{count} plans were compared, of many more ({choice.found.strategy})"
+        said = f"{count} plans were compared, of many more ({choice.found.strategy}"
+        said += f", which ends after {MOST_PLANS} plans)" if choice.found.is_cut else ")"
     said += f"; limits: {limits}"
     if not choice.set_by and not choice.is_written and _has_cheaper(choice):
         said += (

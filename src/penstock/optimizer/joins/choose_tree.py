@@ -23,7 +23,7 @@ from penstock.optimizer.joins.join_tree import Branch, JoinTree
 from penstock.optimizer.joins.named_tree import tree_names, tree_text
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape
 from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates
-from penstock.optimizer.joins.strategy import ChosenShape, Resource, choose_shape, for_seconds
+from penstock.optimizer.joins.strategy import ChosenShape, Resource, choose_shape
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Join
@@ -203,7 +203,7 @@ def best_shape(trees: OrderedTrees, limits: Limits) -> ChosenShape:
         (tuple(graph.windows.bands.items()), graph.windows.tumbling, trees.units, limits),
     )
     if counts not in _KNOWN:
-        _KNOWN[counts] = choose_shape(trees, limits, for_seconds())
+        _KNOWN[counts] = choose_shape(trees, limits)
         if len(_KNOWN) > 64:
             _KNOWN.popitem(last=False)
     return _KNOWN[counts]

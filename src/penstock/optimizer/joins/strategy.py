@@ -17,9 +17,9 @@ Spec: dynamic-optimization 2.1, 2.8, 5.1.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from penstock.optimizer.joins.exhaustive import whole_plans
@@ -33,8 +33,10 @@ from penstock.optimizer.joins.state_selection import state_selection
 FEW = 5
 #: Plans whose processor time differs by less than this share are equal in it.
 ALIKE = 0.02
-#: Seconds that a search may take: queries wait for it when they are declared, and batches on Spark.
-SEARCH_SECONDS = 0.25
+#: Plans of more inputs that a search compares at most: queries wait for it when they are declared,
+#: and batches on Spark. One strategy ends before over all inputs that a join can have (63), and both
+#: over 32. That takes an ordinary core up to 0.2 s for 32 inputs and 0.4 s for 48.
+MOST_PLANS = 64
 #: Of a resource of which less than this share is needed there is enough.
 ENOUGH = 0.25
 
@@ -52,13 +54,7 @@ class ChosenShape:
     needed: tuple[float, float]  # shares of both limits, see `needed_shares`
     qualifies: bool
     looked_at: tuple[CostedShape, ...]
-    in_time: bool = True  # else there was no time to look at others
-
-
-def for_seconds(seconds: float = SEARCH_SECONDS) -> Callable[[], bool]:
-    """Whether there is time left, of so many seconds from now on."""
-    until = time.monotonic() + seconds
-    return lambda: time.monotonic() < until
+    is_cut: bool = False  # the search ended because it had compared the most plans that it may
 
 
 def mjoin_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
@@ -71,15 +67,12 @@ def bjtree_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
     return state_removal(trees, min_state(trees), limits)
 
 
-def choose_shape(
-    trees: OrderedTrees, limits: Limits, has_time: Callable[[], bool] = lambda: True
-) -> ChosenShape:
-    """The plan to run; of one strategy at least one plan is looked at."""
+def choose_shape(trees: OrderedTrees, limits: Limits, most: int = MOST_PLANS) -> ChosenShape:
+    """The plan to run; of more than `FEW` inputs at most so many plans are compared."""
     needed = needed_shares(trees, limits)
     scarcer = _scarcer(needed)
     if trees.graph.count <= FEW:
-        looked_at, in_time = _while_time(whole_plans(trees, Limits()), has_time)
-        return _chosen(looked_at, EXHAUSTIVE, needed, limits, in_time)
+        return _chosen([*whole_plans(trees, Limits())], EXHAUSTIVE, needed, limits)
     # To their ends, and not to the first plan that qualifies: later ones may be better.
     ways = [
         ("bjtree-init", bjtree_init(trees, Limits(0.0, 0.0))),
@@ -87,13 +80,13 @@ def choose_shape(
     ]
     if scarcer == "memory":
         ways.reverse()
-    looked_at = []
+    looked_at: list[CostedShape] = []
     for name, way in ways:
-        found, in_time = _while_time(way, has_time)
-        looked_at += found
-        if not in_time or any(limits.allow(plan.cost) for plan in looked_at):
-            return _chosen(looked_at, name, needed, limits, in_time)
-    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits, True)
+        looked_at += islice(way, most - len(looked_at))
+        is_cut = len(looked_at) == most
+        if is_cut or any(limits.allow(plan.cost) for plan in looked_at):
+            return _chosen(looked_at, name, needed, limits, is_cut)
+    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits)
 
 
 def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
@@ -137,21 +130,9 @@ def _chosen(
     strategy: str,
     needed: tuple[float, float],
     limits: Limits,
-    in_time: bool,
+    is_cut: bool = False,
 ) -> ChosenShape:
     scarcer = _scarcer(needed)
     plan = preferred(looked_at, limits, scarcer)
     qualifies = limits.allow(plan.cost)
-    return ChosenShape(plan, strategy, scarcer, needed, qualifies, tuple(looked_at), in_time)
-
-
-def _while_time(
-    plans: Iterable[CostedShape], has_time: Callable[[], bool]
-) -> tuple[list[CostedShape], bool]:
-    """Plans, the first of them at least, and whether there was time for all."""
-    found = []
-    for plan in plans:
-        found.append(plan)
-        if not has_time():
-            return found, False
-    return found, True
+    return ChosenShape(plan, strategy, scarcer, needed, qualifies, tuple(looked_at), is_cut)
