@@ -34,8 +34,8 @@ FEW = 5
 #: Plans whose processor time differs by less than this share are equal in it.
 ALIKE = 0.02
 #: Plans of more inputs that a search compares at most: queries wait for it when they are declared,
-#: and batches on Spark. One strategy ends before over all inputs that a join can have (63), and both
-#: over 32. That takes an ordinary core up to 0.2 s for 32 inputs and 0.4 s for 48.
+#: and batches on Spark. One strategy ends before over all inputs that a join can have (63), and
+#: both over 32. That takes an ordinary core up to 0.2 s for 32 inputs and 0.4 s for 48.
 MOST_PLANS = 64
 #: Of a resource of which less than this share is needed there is enough.
 ENOUGH = 0.25
