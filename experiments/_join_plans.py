@@ -39,6 +39,7 @@ from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
+from penstock.runtime.declarations import apply
 from penstock.sql.parse.parser import parse
 
 NAMES = "abcd"
@@ -88,7 +89,7 @@ class JoinSet:
     def plan(self) -> Node:
         catalog = Catalog()
         for statement in parse(self.sql):
-            catalog.apply(statement)
+            apply(statement, catalog)
         [entry] = catalog.queries
         return entry.plan
 

@@ -13,6 +13,7 @@ import pytest
 from penstock.catalog.catalog import Catalog
 from penstock.errors import NotExecutable
 from penstock.optimizer.optimize import optimize
+from penstock.runtime.declarations import apply
 from penstock.sql.parse.parser import parse
 from tests.pages import PAGES, ROOT, WHOLE, Command, Program, blocks, commands, programs
 
@@ -72,10 +73,10 @@ def test_examples_bind_and_can_run_unless_they_show_a_mistake(file: Path) -> Non
     if file.stem == "misspelt":
         with pytest.raises(Exception, match="did you mean"):
             for statement in parse(file.read_text()):
-                catalog.apply(statement)
+                apply(statement, catalog)
         return
     for statement in parse(file.read_text()):
-        catalog.apply(statement)
+        apply(statement, catalog)
     for entry in catalog.queries:
         try:
             optimize({entry.name: entry.plan}, catalog.settings.options)

@@ -26,6 +26,7 @@ from penstock.model.functions import FUNCTIONS
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import UNLIMITED
 from penstock.plan.nodes import Node
+from penstock.runtime.declarations import apply, query_entry
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect, CreateQuery, Explain, Statement
@@ -43,14 +44,14 @@ def plan_of(statement: Statement, catalog: Catalog) -> Node | None:
         case BareSelect():
             return bind_query(statement.select, catalog)
         case CreateQuery():
-            plan = catalog.bind_query(statement).plan
-            catalog.apply(statement)
+            plan = query_entry(statement, catalog).plan
+            apply(statement, catalog)
             return plan
         case Explain(target=str(name)):
             return catalog.relation(name)
         case Explain(target=BareSelect() | CreateQuery() as target):
             return plan_of(target, catalog)
-    catalog.apply(statement)
+    apply(statement, catalog)
     return None
 
 
@@ -95,7 +96,7 @@ def test_two_queries_that_are_said_to_be_the_same_are_the_same() -> None:
     [text] = [text for _, text in BLOCKS if "WA ts] FROM packets GROUP BY src;" in text]
     catalog = Catalog()
     for statement in parse(BLOCKS[0][1]):
-        catalog.apply(statement)
+        apply(statement, catalog)
     first, second = (plan_of(statement, catalog) for statement in parse(text))
     assert first == second
 

@@ -10,9 +10,8 @@ import pytest
 from penstock import redaction
 from penstock.errors import PenstockError
 from penstock.local.engine import LocalEngine
-from penstock.model.streams import Origin
+from penstock.model.streams import Origin, Sink
 from penstock.redaction import is_secret, redacted, redacted_sql
-from penstock.sql.parse.statements import Sink
 
 JAAS = 'org.apache.X required username="ada" password="hunter2";'
 KAFKA = f"CREATE STREAM s (v INT) FROM kafka OPTIONS (kafka.sasl.jaas.config '{JAAS}', {{rest}})"

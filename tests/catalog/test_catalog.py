@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry, ViewEntry
-from penstock.catalog.settings import Duration
 from penstock.errors import BadSetting, CyclicView, DuplicateName, QueryError, UnknownName
+from penstock.model.assignments import Duration
+from penstock.model.streams import Sink
 from penstock.plan.nodes import Source
+from penstock.runtime.declarations import apply, query_entry
 from penstock.sql.parse.parser import parse
-from penstock.sql.parse.statements import CreateQuery, Sink
+from penstock.sql.parse.statements import CreateQuery
 
 
 def declare(catalog: Catalog, text: str) -> None:
     for statement in parse(text):
-        catalog.apply(statement)
+        apply(statement, catalog)
 
 
 @pytest.fixture
@@ -142,7 +144,7 @@ def test_a_name_from_with_may_hide_the_one_being_declared(catalog: Catalog) -> N
 def test_binding_alone_changes_nothing(catalog: Catalog) -> None:
     [statement] = parse("CREATE QUERY another AS SELECT src FROM big")
     assert isinstance(statement, CreateQuery)
-    assert catalog.bind_query(statement).reads == {"big"}
+    assert query_entry(statement, catalog).reads == {"big"}
     assert catalog.get("another") is None
 
 

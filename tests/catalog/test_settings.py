@@ -7,15 +7,13 @@ import pytest
 from penstock.catalog.settings import (
     OWN,
     SETTINGS,
-    Duration,
-    Rows,
     Setting,
     Settings,
-    Value,
     own_changes,
 )
 from penstock.errors import BadSetting, DuplicateName
 from penstock.local.engine import LocalEngine
+from penstock.model.assignments import Duration, Rows, Value
 from penstock.model.ets import ON_DEMAND, periodic
 from penstock.optimizer.options import Options
 

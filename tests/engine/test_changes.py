@@ -21,6 +21,7 @@ from penstock.optimizer.physical import PhysicalPlan
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
+from penstock.runtime.declarations import apply
 from penstock.runtime.graph_host import GraphHost
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
@@ -139,7 +140,7 @@ class Hosted:
         self.happened: list[Event] = []
         self.put_out: dict[str, list[dict[str, Any]]] = {}  # by hosts that are gone
         for stream in declared:
-            self._catalog.apply(*parse(stream.sql))
+            apply(*parse(stream.sql), self._catalog)
         self.plans = {f"q{n}": self._plan(text) for n, text in enumerate(texts)}
         self.start()
 

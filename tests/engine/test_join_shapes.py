@@ -26,6 +26,7 @@ from penstock.optimizer.physical import PhysicalPlan
 from penstock.optimizer.statistics import Statistics
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Join, Node
+from penstock.runtime.declarations import apply
 from penstock.runtime.graph_host import GraphHost
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
@@ -128,7 +129,7 @@ def check(draw: Draw, given: Given, orders: Sequence[str], *settings: str) -> No
     catalog = Catalog()
     changes = [f"SET {each}" for each in (*how(draw), *settings)]
     for statement in parse("; ".join([*changes, *(stream.sql for stream in given.declared)])):
-        catalog.apply(statement)
+        apply(statement, catalog)
     asked = {f"q{n}": bound(text, catalog) for n, text in enumerate(given.texts)}
     host = GraphHost(rows_per_step=catalog.settings.rows_per_step)
     host.executor.table.set_strategy(strategy_named(catalog.settings.strategy))

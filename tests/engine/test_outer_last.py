@@ -13,6 +13,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Join
+from penstock.runtime.declarations import apply
 from penstock.sql.parse.parser import parse
 from tests.engine.draw import Draw
 from tests.engine.laws import Law, checks_of
@@ -51,7 +52,7 @@ def a_left_join_gives_the_same_below_and_last(draw: Draw) -> None:
     check(draw, given, [last, "written"])
     catalog = Catalog()
     for stream in declared:
-        catalog.apply(*parse(stream.sql))
+        apply(*parse(stream.sql), catalog)
     made = shape_joins({"q": bound(text, catalog)}, Options(join_order=last), Statistics())["q"]
     assert [node.kind for node in walk(made) if isinstance(node, Join)][-1] is JoinKind.LEFT
 

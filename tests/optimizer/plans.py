@@ -12,6 +12,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.optimizer.specs import SourceSpec
 from penstock.plan.nodes import Node
+from penstock.runtime.declarations import apply
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
@@ -32,7 +33,7 @@ STREAMS = """
 def declared() -> Catalog:
     catalog = Catalog()
     for statement in parse(STREAMS):
-        catalog.apply(statement)
+        apply(statement, catalog)
     return catalog
 
 

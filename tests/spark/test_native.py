@@ -18,11 +18,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from penstock.catalog.catalog import Catalog
-from penstock.catalog.settings import Settings, Value
+from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
 from penstock.kernel.rejected import Reason
 from penstock.kernel.types import polars_type
 from penstock.local.engine import LocalEngine
+from penstock.model.assignments import Value
 from penstock.model.expressions import Expression, Literal, Named, Ref
 from penstock.model.timestamps import to_ticks
 from penstock.model.types import Type

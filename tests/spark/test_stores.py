@@ -28,11 +28,11 @@ from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.sealed import read_sealed, write_sealed
 from penstock.io.storage.storage_path import StoragePath
 from penstock.local.engine import LocalEngine
+from penstock.model.streams import Sink
 from penstock.spark.control import told
 from penstock.spark.delivery.batch_sink import FilesSink
 from penstock.spark.delivery.staging import Staged, join_staged
 from penstock.spark.engine import Engine
-from penstock.sql.parse.statements import Sink
 from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k STRING, v BIGINT, ts TIMESTAMP) FROM {} '{}' TIMESTAMP BY ts"

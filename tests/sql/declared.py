@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.catalog.catalog import Catalog
 from penstock.plan.nodes import Node
+from penstock.runtime.declarations import apply
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
@@ -36,7 +37,7 @@ def execute(catalog: Catalog, *texts: str) -> None:
     """Carry out declarations."""
     for text in texts:
         for statement in parse(text):
-            catalog.apply(statement)
+            apply(statement, catalog)
 
 
 def plan_of(text: str, catalog: Catalog | None = None) -> Node:

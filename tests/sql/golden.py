@@ -19,6 +19,7 @@ from pathlib import Path
 from penstock.catalog.catalog import Catalog
 from penstock.errors import QueryError
 from penstock.plan.explain import explain
+from penstock.runtime.declarations import apply
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
@@ -62,7 +63,7 @@ def _outcome_of(sql: str, catalog: Catalog) -> list[str]:
             plan = bind_query(statement.select, catalog)
             lines += [explain(plan), f"=> {plan.schema}"]
         else:
-            catalog.apply(statement)
+            apply(statement, catalog)
     return lines
 
 

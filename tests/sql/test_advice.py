@@ -14,6 +14,7 @@ import pytest
 
 from penstock.errors import QueryError
 from penstock.optimizer.optimize import optimize
+from penstock.runtime.declarations import apply
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
@@ -47,7 +48,7 @@ def error_of(sql: str) -> QueryError | None:
                 plan = bind_query(statement.select, catalog)
                 optimize({"q": plan}, catalog.settings.options)
             else:
-                catalog.apply(statement)
+                apply(statement, catalog)
     except QueryError as error:
         return error
     return None

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.catalog.catalog import Catalog
 from penstock.errors import PenstockBug, PenstockError, QueryError
+from penstock.runtime.declarations import apply
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect, Explain
@@ -55,7 +56,7 @@ def run(text: str, catalog: Catalog) -> None:
         if isinstance(statement, BareSelect):
             assert bind_query(statement.select, catalog).schema is not None
         else:
-            catalog.apply(statement)
+            apply(statement, catalog)
 
 
 def check(text: str) -> None:

@@ -1,1 +1,1 @@
-"""What is declared: streams, tables, views, queries, settings."""
+"""What is declared: streams, tables, views, queries, settings. It knows plans, and no SQL."""

@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.catalog.settings import OWN, SETTINGS, Setting, Settings, Value, nearest, spelt
+from penstock.catalog.settings import (
+    OWN,
+    SETTINGS,
+    Setting,
+    Settings,
+    nearest,
+    spelt,
+)
 from penstock.errors import BadSetting, positioned
+from penstock.model.assignments import OptionChange, Value
 from penstock.optimizer.options import Options
-from penstock.sql.parse.statements import OptionChange
 
 
 def altered_options(query: str, options: Options, changes: Iterable[OptionChange]) -> Options:

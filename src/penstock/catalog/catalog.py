@@ -1,8 +1,8 @@
 """What has been declared: streams, static tables, views, queries and settings.
 
-Streams, tables, views and queries share one set of names, whatever their case. A view or query is
-bound when it is declared, so it can only read what was there before; what others read cannot be
-dropped or replaced under them.
+Streams, tables, views and queries share one set of names, whatever their case. What others read
+cannot be dropped or replaced under them. Statements are carried out in a catalog by
+`runtime/declarations.py`.
 """
 
 from __future__ import annotations
@@ -11,42 +11,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from penstock.catalog.altering import altered_options
 from penstock.catalog.function_names import check_function_name
-from penstock.catalog.settings import ParameterValue, Settings
+from penstock.catalog.settings import Settings
 from penstock.errors import (
-    CyclicView,
     DuplicateName,
-    Position,
     QueryError,
     UnknownName,
-    positioned,
 )
+from penstock.model.assignments import ParameterValue
 from penstock.model.begin import Begin
 from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import suggest
-from penstock.model.streams import Stream
+from penstock.model.streams import Sink, Stream
 from penstock.model.tables import StaticTable
 from penstock.model.user_defined import UserDefined, mended
 from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
-from penstock.sql.bind.query import BoundQuery, bind
-from penstock.sql.bind.user_aggregate.user_aggregate import bind_user_aggregate
-from penstock.sql.parse.statements import (
-    AlterQuery,
-    BareSelect,
-    CreateAggregate,
-    CreateQuery,
-    CreateStream,
-    CreateTable,
-    CreateView,
-    Declare,
-    Drop,
-    ParsedQuery,
-    SetStatement,
-    Sink,
-    Statement,
-)
 
 
 @dataclass(frozen=True)
@@ -116,6 +96,7 @@ def _by_plan(entry: ViewEntry | QueryEntry, plan: Node) -> ViewEntry | QueryEntr
 
 Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyBound = TypeVar("AnyBound", ViewEntry, QueryEntry)
 
 
 class Catalog:
@@ -211,52 +192,20 @@ class Catalog:
         """What a view or query reads directly, as it was declared."""
         return [other.name for key, other in self._entries.items() if key in entry.reads]
 
-    def apply(self, statement: Statement) -> Entry | None:
-        """Carry out a declaration; the entry that it made or removed, if any."""
-        with positioned(statement.position):
-            match statement:
-                case CreateStream():
-                    stream, zone = statement.stream, self.time_zone
-                    if statement.in_zone is not None:
-                        stream = statement.in_zone(zone)
-                    return self.add_stream(stream, replace=statement.replace, late=statement.late)
-                case CreateTable():
-                    return self.add_table(statement.table, replace=statement.replace)
-                case CreateAggregate():
-                    found = bind_user_aggregate(statement, self)
-                    self.add_function(found, replace=statement.replace)
-                case CreateView():
-                    return self._add(self._bind_view(statement))
-                case CreateQuery():
-                    return self.add_query(self.bind_query(statement))
-                case AlterQuery():
-                    self.alter(self.altered(statement))
-                case Drop(kind="aggregate" | "function" as kind, name=name, if_exists=if_exists):
-                    self.drop_function(kind, name, if_exists=if_exists)
-                case Drop():
-                    return self._drop(statement)
-                case SetStatement():
-                    self.settings = self.settings.with_value(statement.name, statement.value)
-                case Declare():
-                    self.settings = self.settings.with_parameter(
-                        statement.name, statement.value, replaces=statement.replace
-                    )
-        return None
-
     def add_stream(
         self, stream: Stream, *, replace: bool = False, late: Sink | None = None
     ) -> StreamEntry:
         """Declare a stream that the program made, without SQL."""
-        self._check_name(stream.name, "stream", replace)
+        self.check_name(stream.name, "stream", replace)
         return self._add(StreamEntry(stream, late))
 
     def add_table(self, table: StaticTable, *, replace: bool = False) -> TableEntry:
         """Declare a static table, read or not."""
-        self._check_name(table.name, "table", replace)
+        self.check_name(table.name, "table", replace)
         return self._add(TableEntry(table))
 
-    def add_query(self, entry: QueryEntry) -> QueryEntry:
-        """Declare a query that was bound by `bind_query`."""
+    def add_bound(self, entry: AnyBound) -> AnyBound:
+        """Declare a view or query; its name was checked before it was bound."""
         return self._add(entry)
 
     def forget(self, entry: Entry) -> None:
@@ -264,45 +213,14 @@ class Catalog:
         if self.get(entry.name) is entry:
             del self._entries[entry.name.lower()]
 
-    def bind_query(self, statement: CreateQuery) -> QueryEntry:
-        """The entry that a CREATE QUERY would make; the catalog stays as it is."""
-        with positioned(statement.position):
-            self._check_name(statement.name, "query", statement.replace)
-            self.settings.check_used()
-            bound = self._bind(statement.name, statement.select)
-            return QueryEntry(
-                statement.name,
-                bound.plan,
-                bound.reads,
-                statement.sql,
-                self.settings.options,
-                statement.sink,
-                statement.begin,
-            )
-
-    def altered(self, statement: AlterQuery) -> QueryEntry:
-        """The entry that an ALTER QUERY would make; the catalog stays as it is."""
-        with positioned(statement.place):
-            entry = self._query(statement.name)
-        with positioned(statement.position):
-            options = altered_options(entry.name, entry.options, statement.changes)
-        return replace(entry, options=options)
-
     def alter(self, entry: QueryEntry) -> QueryEntry:
         """Give a declared query other options; gives the entry that it had.
 
         Its plan stays as it is, so this matters to nobody who reads it.
         """
-        before = self._query(entry.name)
+        before = self.query(entry.name)
         self._entries[entry.name.lower()] = entry
         return before
-
-    def named(self, statement: BareSelect) -> CreateQuery:
-        """A SELECT by itself as a query, under the first number that is free."""
-        number = 1
-        while self.get(f"query_{number}") is not None:
-            number += 1
-        return CreateQuery(statement.position, f"query_{number}", statement.select)
 
     def options_of(self, entry: Entry) -> Options:
         """What a query runs by, or anything else would if it were one."""
@@ -310,23 +228,7 @@ class Catalog:
             return self.settings.options_for(entry.options)
         return self.settings.options
 
-    def _bind_view(self, statement: CreateView) -> ViewEntry:
-        self._check_name(statement.name, "view", statement.replace)
-        bound = self._bind(statement.name, statement.select)
-        return ViewEntry(statement.name, bound.plan, bound.reads, statement.sql)
-
-    def _bind(self, name: str, select: ParsedQuery) -> BoundQuery:
-        bound = bind(select, self, defining=name)
-        through = self._all_read_by(bound.reads)
-        if name.lower() in through:
-            raise CyclicView(
-                f"`{name}` would read itself, through {through[name.lower()]}",
-                position=Position(select.text, select.span.start, select.span.end),
-                hint="let one of them read the streams directly",
-            )
-        return bound
-
-    def _all_read_by(self, names: Iterable[str]) -> dict[str, str]:
+    def all_read_by(self, names: Iterable[str]) -> dict[str, str]:
         """Everything read, directly or through others -> the name that reads it."""
         found: dict[str, str] = {}
         waiting = list(names)
@@ -337,7 +239,7 @@ class Catalog:
                 waiting.append(name)
         return found
 
-    def _check_name(self, name: str, kind: str, replace: bool) -> None:
+    def check_name(self, name: str, kind: str, replace: bool) -> None:
         """Refuse a name that is none, or that is taken and cannot be taken over."""
         if not name:
             raise DuplicateName(f"a {kind} needs a name", hint="it cannot be empty")
@@ -362,7 +264,7 @@ class Catalog:
         self._entries[entry.name.lower()] = entry
         return entry
 
-    def _query(self, name: str) -> QueryEntry:
+    def query(self, name: str) -> QueryEntry:
         """A declared query; UnknownName if there is none of that name."""
         entry = self.get(name)
         if isinstance(entry, QueryEntry):
@@ -376,19 +278,19 @@ class Catalog:
             f"{entry.name} declares it anew",
         )
 
-    def _drop(self, statement: Drop) -> Entry | None:
-        entry = self.get(statement.name)
-        if entry is None or entry.kind != statement.kind:
-            if statement.if_exists and entry is None:
+    def drop(self, kind: str, name: str, *, if_exists: bool = False) -> Entry | None:
+        """Forget a stream, table, view or query; gives its entry, if there was one."""
+        entry = self.get(name)
+        if entry is None or entry.kind != kind:
+            if if_exists and entry is None:
                 return None
-            known = [e.name for e in self._entries.values() if e.kind == statement.kind]
+            known = [e.name for e in self._entries.values() if e.kind == kind]
             is_other = f", but a {entry.kind} of that name" if entry else ""
             raise UnknownName(
-                f"no {statement.kind} `{statement.name}`{is_other}",
+                f"no {kind} `{name}`{is_other}",
                 hint=f"write DROP {entry.kind.upper()} {entry.name}"
                 if entry
-                else f"{suggest(statement.name, known)}; DROP {statement.kind.upper()} IF EXISTS "
-                "accepts that",
+                else f"{suggest(name, known)}; DROP {kind.upper()} IF EXISTS accepts that",
             )
         self._check_unread(entry, "dropped")
         return self._entries.pop(entry.name.lower())

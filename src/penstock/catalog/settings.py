@@ -2,7 +2,7 @@
 
 Every setting is declared once, as a field of `Settings`: its values, its default, what it decides
 and where it applies. Most decide between operators and are fields of `Options` already. `SETTINGS`
-is that table; the parser, the errors and the table in docs/sql.md follow from it. Where a setting
+is that table; the errors and the table in docs/sql.md follow from it. Where a setting
 cannot be honoured it is refused, with the reason; one that does nothing without another is refused
 when a query is declared, so that they may be set in any order. A query keeps the settings that it
 was declared with, except those that it has in common with all others (`of_engine`): of these the
@@ -21,41 +21,14 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any
 
 from penstock.errors import BadSetting, DuplicateName
+from penstock.model.assignments import Duration, ParameterValue, Rows, Value, is_parameter
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
-from penstock.model.timestamps import END, format_duration
 from penstock.model.zones import UTC, zone_named
 from penstock.optimizer.joins.named_tree import named_tree, tree_text
 from penstock.optimizer.options import UNLIMITED, Options, setting
-
-
-@dataclass(frozen=True)
-class Duration:
-    """A duration, in ticks."""
-
-    ticks: int
-
-    def __str__(self) -> str:
-        return format_duration(self.ticks)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A number of rows."""
-
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.count} row{'s' * (self.count != 1)}"
-
-
-ParameterValue: TypeAlias = int | Duration | Rows
-"""What a parameter stands for: a length in the unit of an integer column, of time, or in rows."""
-
-Value: TypeAlias = str | float | Ets | ParameterValue
-"""What SET can assign: a word, a number, a length, or a way to make timestamps."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +103,8 @@ class Setting:
             return float(value)
         elif self.reads is not None and (read := self.reads(value)) is not None:
             return read
-        raise BadSetting(f"`{self.name}` cannot be `{value}`", hint=f"it can be: {self.values}")
+        wrong = f"cannot be `{value}`" if value != "" else "has no value"
+        raise BadSetting(f"`{self.name}` {wrong}", hint=f"it can be: {self.values}")
 
 
 MOST = 1_000_000_000
@@ -282,11 +256,6 @@ def own_changes(options: Options) -> dict[str, str]:
     """
     changed = Settings.of(options).changed()
     return {each.name: each.shown(getattr(options, each.name)) for each in changed if each in OWN}
-
-
-def is_parameter(value: Value) -> TypeGuard[ParameterValue]:
-    """Whether a parameter can be that."""
-    return isinstance(value, Duration | Rows) or (isinstance(value, int) and abs(value) < END)
 
 
 def nearest(name: str) -> str | None:

@@ -227,6 +227,7 @@ def _explained(declared: Mapping[str, Node], catalog: Catalog, known: Statistics
 
 def plans(text: str, catalog: Catalog) -> dict[str, Node]:
     """The queries that the statements declare, bound."""
+    from penstock.runtime.declarations import apply, named
     from penstock.sql.parse.parser import parse
     from penstock.sql.parse.statements import BareSelect, Explain
 
@@ -236,6 +237,6 @@ def plans(text: str, catalog: Catalog) -> dict[str, Node]:
                 continue
             statement = statement.target
         if isinstance(statement, BareSelect):
-            statement = catalog.named(statement)
-        catalog.apply(statement)
+            statement = named(statement, catalog)
+        apply(statement, catalog)
     return {entry.name: entry.plan for entry in catalog.queries}

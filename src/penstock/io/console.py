@@ -22,9 +22,9 @@ from rich.text import Text
 from penstock.errors import NotExecutable
 from penstock.io.results import readable
 from penstock.model.counted import counted
+from penstock.model.streams import Sink
 from penstock.printable import printable_cell
 from penstock.redaction import redacted_options
-from penstock.sql.parse.statements import Sink
 
 CONSOLE = "console"
 

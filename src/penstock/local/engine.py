@@ -46,7 +46,7 @@ from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
-from penstock.model.streams import Origin
+from penstock.model.streams import Origin, Sink
 from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.cost.machine import machine
@@ -73,7 +73,6 @@ from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_for
 from penstock.runtime.user_functions import outside_lock
-from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from penstock.local.sinks import open_sink
+from penstock.model.streams import Sink
 from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import RUNNING, STOPPED
-from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.local.engine import LocalEngine

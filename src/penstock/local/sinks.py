@@ -14,7 +14,7 @@ from penstock.io.results import SINK_FORMATS, check_format
 from penstock.io.sinks.registry import SINKS
 from penstock.io.sinks.sink_kind import SinkWriter, Target
 from penstock.model.schema import Schema
-from penstock.sql.parse.statements import Sink
+from penstock.model.streams import Sink
 
 
 class LocalSink(Protocol):

@@ -1,4 +1,4 @@
-"""What the user declared about a stream: columns, where its rows come from, how its time works.
+"""What the user declared about a stream: columns, where rows are outside, how its time works.
 
 Three timestamp kinds (Spec: timestamps 2): *external*, a column the rows bring along; *internal*,
 stamped on entry; *latent*, none at all. For external ones the declaration also says how far out of
@@ -53,6 +53,11 @@ class Origin(Place):
     """Where rows come from: a place, or the program itself (`push`)."""
 
     format: str = "push"
+
+
+@dataclass(frozen=True, repr=False)
+class Sink(Place):
+    """Where rows go: `INTO parquet 'out/talkers'`."""
 
 
 #: Clauses that tie a stream's time to the clock -> the field of `Timing` that holds the length.

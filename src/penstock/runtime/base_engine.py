@@ -23,7 +23,7 @@ from penstock.io.storage.hidden_files import passed_over
 from penstock.model.begin import Begin
 from penstock.model.punctuation import Where, where_of
 from penstock.model.schema import Column, Schema
-from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.streams import Origin, Sink, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.adaptation.watching import Advice
 from penstock.optimizer.explain import explain
@@ -45,6 +45,7 @@ from penstock.plan.nodes import Node
 from penstock.printable import printable
 from penstock.runtime.adapting import Adapting, Why
 from penstock.runtime.check_places import check_place
+from penstock.runtime.declarations import altered, apply, named, query_entry
 from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
 from penstock.runtime.engine_lock import EngineLock
@@ -70,7 +71,6 @@ from penstock.sql.parse.statements import (
     InferStream,
     SetStatement,
     ShowStatement,
-    Sink,
     Statement,
 )
 
@@ -349,10 +349,10 @@ class BaseEngine(Defining, Looking[Q]):
                 if function is not None and self.catalog.get(statement.name) is None:
                     return printable(describe_function(function))
                 with positioned(statement.place):
-                    named = self.catalog.entry(statement.name)
-                return printable(describe(named, self.catalog, self.status()))
+                    described = self.catalog.entry(statement.name)
+                return printable(describe(described, self.catalog, self.status()))
             case BareSelect():
-                return self._declare(self.catalog.named(statement))
+                return self._declare(named(statement, self.catalog))
             case CreateQuery():
                 return self._declare(statement)
             case CreateTable():
@@ -375,14 +375,14 @@ class BaseEngine(Defining, Looking[Q]):
             case CreateStream():
                 replaced = self.catalog.get(statement.name)
                 self._check_late(statement)
-                entry = self.catalog.apply(statement)
+                entry = apply(statement, self.catalog)
                 if replaced is not None:
                     self._stream_dropped(replaced.name)
                 if isinstance(entry, StreamEntry):
                     with self._taken_back(entry):
                         self._stream_declared(entry)
             case _:
-                dropped = self.catalog.apply(statement)
+                dropped = apply(statement, self.catalog)
                 if isinstance(statement, Drop) and isinstance(dropped, StreamEntry):
                     self._stream_dropped(dropped.name)
                 elif isinstance(statement, Drop) and isinstance(dropped, QueryEntry):
@@ -393,7 +393,7 @@ class BaseEngine(Defining, Looking[Q]):
     def _set(self, statement: SetStatement) -> None:
         """Change a setting; where this host cannot honour it, it stays as it was."""
         before = self.catalog.settings
-        self.catalog.apply(statement)
+        apply(statement, self.catalog)
         try:
             with positioned(statement.position):
                 self._settings_changed()
@@ -403,7 +403,7 @@ class BaseEngine(Defining, Looking[Q]):
 
     def _alter(self, statement: AlterQuery) -> None:
         """Give a query other options; where this host cannot honour them, it keeps those it had."""
-        entry = self.catalog.altered(statement)
+        entry = altered(statement, self.catalog)
         before = self.catalog.alter(entry)
         try:
             with positioned(statement.position):
@@ -428,7 +428,7 @@ class BaseEngine(Defining, Looking[Q]):
             raise
 
     def _declare(self, statement: CreateQuery) -> Q:
-        entry = self.catalog.bind_query(statement)
+        entry = query_entry(statement, self.catalog)
         with positioned(statement.position):
             program = self._optimized(entry.name, entry.plan, entry.begin)
             self._check(entry, program)
@@ -436,7 +436,7 @@ class BaseEngine(Defining, Looking[Q]):
                 self._check_sink(entry.sink, entry.plan.schema)
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
             replaced = self.catalog.get(entry.name)
-            self.catalog.add_query(entry)
+            self.catalog.add_bound(entry)
         with self._taken_back(entry):
             if replaced is None:
                 found = self._query_declared(entry, program)
@@ -480,8 +480,8 @@ class BaseEngine(Defining, Looking[Q]):
             with positioned(statement.position):
                 entry = self.catalog.entry(target)
             return self._explained(statement, entry.name, entry.plan)
-        query = target if isinstance(target, CreateQuery) else self.catalog.named(target)
-        return self._explained(statement, query.name, self.catalog.bind_query(query).plan)
+        query = target if isinstance(target, CreateQuery) else named(target, self.catalog)
+        return self._explained(statement, query.name, query_entry(query, self.catalog).plan)
 
     def _measured(self, name: str, plan: Node) -> str:
         """What was measured of a query that runs, or ran."""

@@ -11,8 +11,7 @@ from penstock.errors import DuplicateName, NotExecutable
 from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.places import names_files, would_read
 from penstock.io.storage.storage_path import resolved_place
-from penstock.model.streams import Origin, Stream
-from penstock.sql.parse.statements import Sink
+from penstock.model.streams import Origin, Sink, Stream
 
 
 def check_place(catalog: Catalog, name: str, sink: Sink, streams: Iterable[Stream]) -> None:

@@ -24,13 +24,13 @@ from penstock.model.counted import counted
 from penstock.model.ets import Ets
 from penstock.model.html_table import html_table
 from penstock.model.schema import Schema
+from penstock.model.streams import Sink
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import Blockers
 from penstock.plan.nodes import Node
 from penstock.printable import printable, printable_cell
 from penstock.runtime.row_buffer import RowBuffer
 from penstock.runtime.status import RUNNING, BatchStatus, QueryStatus
-from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,13 +17,12 @@ from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.lock import is_held
 from penstock.io.storage.output_folder import LOCK, has_results_of_nobody, has_writer, unwritable
 from penstock.io.storage.storage_path import StoragePath, storage_path
-from penstock.model.streams import Stream
+from penstock.model.streams import Sink, Stream
 from penstock.spark.masters import is_one_process
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.session import is_ours_alone
 from penstock.spark.sources.packages import PACKAGES, no_format
 from penstock.spark.state.checkpoint import cannot_keep, in_use
-from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine

@@ -44,7 +44,7 @@ from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
-from penstock.model.streams import Origin, Stream
+from penstock.model.streams import Origin, Sink, Stream
 from penstock.model.user_defined import UserDefined
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.optimize import optimize
@@ -90,7 +90,6 @@ from penstock.spark.working_session import (
     take_over,
     working_session,
 )
-from penstock.sql.parse.statements import Sink
 
 _LOG = logging.getLogger("penstock")
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from penstock.errors import PenstockError
 from penstock.model.ets import Ets
+from penstock.model.streams import Sink
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
@@ -24,7 +25,6 @@ from penstock.spark.catching_up.standing import caught_up
 from penstock.spark.delivery.batch_counts import numbers_by_batch
 from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.spark.delivery.staging import Staged
-from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine

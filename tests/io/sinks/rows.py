@@ -12,8 +12,8 @@ import polars as pl
 from penstock.io.results import no_results
 from penstock.io.sinks.sink_kind import Target
 from penstock.model.schema import Column, Schema
+from penstock.model.streams import Sink
 from penstock.model.types import Type
-from penstock.sql.parse.statements import Sink
 
 COLUMNS = {
     "flag": Type.BOOLEAN,

@@ -17,8 +17,8 @@ from penstock.io.sinks.sink_kind import SinkWriter
 from penstock.io.sinks.tables import as_arrow
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema
+from penstock.model.streams import Sink
 from penstock.model.types import Type
-from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import ALL, NAMES, PARTS, SCHEMA, SMALL, small, target, with_parts
 
 

@@ -14,8 +14,8 @@ from penstock.io.sinks.kafka_topics import KafkaTopics, messages_of
 from penstock.io.sinks.sink_kind import SinkWriter
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema
+from penstock.model.streams import Sink
 from penstock.model.types import Type
-from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import PARTS, SMALL, small, target, with_parts
 from tests.servers import Server
 from tests.topics import Topic, once

@@ -17,9 +17,9 @@ from penstock.io.sinks.postgres_table import BATCHES, TYPES, quoted, types_of
 from penstock.io.sinks.sink_kind import SinkWriter
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema
+from penstock.model.streams import Sink
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
-from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import ALL, PARTS, SCHEMA, SMALL, VALUES, small, target, with_parts
 from tests.servers import Server
 from tests.ticks import push_ticks

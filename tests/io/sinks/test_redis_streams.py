@@ -16,9 +16,8 @@ from penstock.io.sources.redis_entries import RedisEntries, block_of
 from penstock.kernel.conform import conform
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema
-from penstock.model.streams import Origin, Stream
+from penstock.model.streams import Origin, Sink, Stream
 from penstock.model.types import Type
-from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import ALL, PARTS, SCHEMA, SMALL, VALUES, rows, small, target, with_parts
 from tests.servers import Server
 

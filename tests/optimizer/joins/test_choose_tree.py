@@ -23,6 +23,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.runtime.declarations import apply
 from penstock.sql.parse.parser import parse
 
 STREAMS = "".join(
@@ -36,7 +37,7 @@ def query(where: str, names: str = "abc") -> nodes.Node:
     catalog = Catalog()
     inputs = ", ".join(f"{name} [RANGE 10 SECONDS]" for name in names)
     for statement in parse(f"{STREAMS}CREATE QUERY q AS SELECT a.y FROM {inputs} WHERE {where}"):
-        catalog.apply(statement)
+        apply(statement, catalog)
     [entry] = catalog.queries
     return entry.plan
 
@@ -231,7 +232,7 @@ def test_the_trees_of_a_join_are_those_that_join_order_takes() -> None:
     )
     catalog = Catalog()
     for statement in parse(script):
-        catalog.apply(statement)
+        apply(statement, catalog)
     [entry] = catalog.queries
     [choice] = choices_of(entry.plan, Options(), Statistics())
     assert choice.title == f"a (with d), b, {odd}"

@@ -14,11 +14,11 @@ from redis import Redis
 
 from penstock.errors import HostError
 from penstock.io.sinks.sink_kind import Target
+from penstock.model.streams import Sink
 from penstock.spark import faults
 from penstock.spark.delivery.batch_sink import SparkWriterSink
 from penstock.spark.engine import Engine
 from penstock.spark.faults import InjectedFault
-from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import SMALL, small
 from tests.servers import Server
 from tests.topics import Topic, once

@@ -11,14 +11,13 @@ import pytest
 from penstock.errors import HostError
 from penstock.io.results import write_part
 from penstock.io.storage.output_folder import OutputFolder
-from penstock.model.streams import Origin, Stream
+from penstock.model.streams import Origin, Sink, Stream
 from penstock.optimizer.physical import Program
 from penstock.spark.delivery.batch_delivery import BatchDelivery
 from penstock.spark.delivery.outputs import Destination, Outputs
 from penstock.spark.engine import Engine
 from penstock.spark.sources.checkpoint_place import check_is_not_read
 from penstock.spark.state.checkpoint import Checkpoint
-from penstock.sql.parse.statements import Sink
 from tests.spark.state.programs import COUNT, ONE
 from tests.spark.state.programs import program as program_of
 

@@ -14,6 +14,7 @@ from penstock.optimizer.optimize import optimize
 from penstock.plan.explain import explain
 from penstock.plan.graph import streams_of
 from penstock.plan.on_results import split_results
+from penstock.runtime.declarations import apply, named
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
 from tests.sql.fake_spark import FakeSpark
@@ -28,8 +29,9 @@ def bound(text: str, host: FakeSpark | None = None) -> QueryEntry:
     catalog = Catalog(host or FakeSpark())
     entry = None
     for statement in parse(STREAMS + text):
-        entry = catalog.apply(
-            catalog.named(statement) if isinstance(statement, BareSelect) else statement
+        entry = apply(
+            named(statement, catalog) if isinstance(statement, BareSelect) else statement,
+            catalog,
         )
     assert isinstance(entry, QueryEntry)
     return entry
@@ -192,10 +194,10 @@ def test_without_spark_a_function_of_sparks_is_refused_with_the_way_out() -> Non
     catalog = Catalog()
     *streams, query = parse(STREAMS + "SELECT sha2(src, 256) AS h FROM p")
     for statement in streams:
-        catalog.apply(statement)
+        apply(statement, catalog)
     assert isinstance(query, BareSelect)
     with pytest.raises(UnknownName, match="a function of Spark's, which this process") as refused:
-        catalog.apply(catalog.named(query))
+        apply(named(query, catalog), catalog)
     assert "run the query there" in str(refused.value)
 
 
@@ -221,11 +223,11 @@ def test_functions_of_users_inside_are_the_kernels() -> None:
     catalog = Catalog(FakeSpark())
     *streams, query = parse(STREAMS + "SELECT soundex(twice(src)) AS s, twice(soundex(dst)) FROM p")
     for statement in streams:
-        catalog.apply(statement)
+        apply(statement, catalog)
     takes = (Column("text", Type.STRING),)
     catalog.add_function(UserFunction("twice", takes, Type.STRING, code=lambda text: text * 2))
     assert isinstance(query, BareSelect)
-    entry = catalog.apply(catalog.named(query))
+    entry = apply(named(query, catalog), catalog)
     assert isinstance(entry, QueryEntry)
     assert computed(entry) == {"p": ["soundex(`dst`)"]}
     below, after = split_results(entry.plan)

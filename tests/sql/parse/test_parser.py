@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import Duration, ParameterValue, Rows
 from penstock.errors import SyntaxFault
+from penstock.model.assignments import Duration, ParameterValue, Rows
 from penstock.model.ets import periodic
 from penstock.model.schema import Column
-from penstock.model.streams import Origin, TimestampKind
+from penstock.model.streams import Origin, Sink, TimestampKind
 from penstock.model.types import Type
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
@@ -24,7 +24,6 @@ from penstock.sql.parse.statements import (
     Explain,
     SetStatement,
     ShowStatement,
-    Sink,
 )
 
 

@@ -20,10 +20,9 @@ from penstock.io.sinks.sink_kind import SinkKind, Target, writing
 from penstock.io.sinks.tables import as_arrow, check_types, differences
 from penstock.kernel.types import arrow_type
 from penstock.model.schema import Schema
-from penstock.model.streams import Place
+from penstock.model.streams import Place, Sink
 from penstock.model.types import Type
 from penstock.redaction import redacted
-from penstock.sql.parse.statements import Sink
 
 _NEEDS = ("INTO delta", "deltalake", "delta")
 

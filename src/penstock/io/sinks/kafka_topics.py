@@ -37,9 +37,8 @@ from penstock.io.results import as_text
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
 from penstock.io.sinks.tables import key_columns, text_of
 from penstock.model.schema import Schema
-from penstock.model.streams import Place
+from penstock.model.streams import Place, Sink
 from penstock.redaction import redacted
-from penstock.sql.parse.statements import Sink
 
 _WHAT = "INTO kafka"
 _NEEDS = (_WHAT, "confluent_kafka", "kafka")

@@ -27,10 +27,9 @@ from penstock.io.sinks.postgres_table import LONGEST_NAME, STAGED, PostgresTable
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
 from penstock.io.sinks.tables import as_arrow, check_types, key_columns
 from penstock.model.schema import Column, Schema
-from penstock.model.streams import Place
+from penstock.model.streams import Place, Sink
 from penstock.model.types import Type
 from penstock.redaction import redacted
-from penstock.sql.parse.statements import Sink
 
 _WHAT = "INTO postgres"
 _NEEDS = (_WHAT, "adbc_driver_postgresql", "postgres")

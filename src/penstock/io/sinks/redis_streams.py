@@ -23,8 +23,7 @@ from penstock.io.redis_address import check_redis, connect, count_in, key_of, sh
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
 from penstock.io.sinks.tables import check_types, text_of
 from penstock.model.schema import Schema
-from penstock.model.streams import Place
-from penstock.sql.parse.statements import Sink
+from penstock.model.streams import Place, Sink
 
 _WHAT = "INTO redis"
 _OPTIONS = ("key", "maxlen")

@@ -9,7 +9,7 @@ from penstock.io.sinks.postgres import PostgresTables
 from penstock.io.sinks.redis_streams import RedisStreams
 from penstock.io.sinks.sink_kind import SinkKind
 from penstock.io.storage.storage_path import StoragePath, storage_path
-from penstock.sql.parse.statements import Sink
+from penstock.model.streams import Sink
 
 SINKS: dict[str, SinkKind] = {
     "delta": DeltaTables(),

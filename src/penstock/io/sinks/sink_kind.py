@@ -14,8 +14,7 @@ import polars as pl
 from penstock.errors import HostError, PenstockError
 from penstock.io.address import plain_cause
 from penstock.model.schema import Schema
-from penstock.model.streams import Place
-from penstock.sql.parse.statements import Sink
+from penstock.model.streams import Place, Sink
 
 
 @dataclass(frozen=True)

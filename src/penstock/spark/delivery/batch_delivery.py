@@ -24,6 +24,7 @@ from penstock.io.sinks.sink_kind import Target
 from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.kernel.rejected import Reason
 from penstock.model.schema import Schema
+from penstock.model.streams import Sink
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
@@ -46,7 +47,6 @@ from penstock.spark.delivery.staging import Staged, Told
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
 from penstock.spark.state.checkpoint import Checkpoint
-from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine

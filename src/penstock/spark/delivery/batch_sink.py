@@ -25,11 +25,11 @@ from penstock.io.sinks.sink_kind import SinkWriter, Target
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
+from penstock.model.streams import Sink
 from penstock.spark.delivery.outputs import Held
 from penstock.spark.delivery.staging import Staged, TaskSink, join_staged
 from penstock.spark.faults import reach
 from penstock.spark.session import is_one_process
-from penstock.sql.parse.statements import Sink
 
 #: Writers of Spark's to which options that they do not know are anything but meaningless.
 _TAKE_NO_OTHERS = ("jdbc",)  # hands them to the database's driver

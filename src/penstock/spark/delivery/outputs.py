@@ -25,11 +25,11 @@ from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder, has_results_of_nobody
 from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER
 from penstock.io.storage.storage_path import storage_path
+from penstock.model.streams import Sink
 from penstock.redaction import redacted_options
 from penstock.spark.control.batch_turns import PATIENCE, delivers
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.program_changes import ProgramChanges
-from penstock.sql.parse.statements import Sink
 
 
 def query_rows(name: str) -> str:

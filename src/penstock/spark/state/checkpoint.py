@@ -45,6 +45,7 @@ from penstock.io.storage.sealed import (
 )
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.computed_column import ComputedColumn
+from penstock.model.streams import Sink
 from penstock.optimizer.codec import decode, encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import (
@@ -69,7 +70,6 @@ from penstock.spark.state.program_changes import (
 from penstock.spark.state.program_log import FOLDER as PROGRAMS
 from penstock.spark.state.program_log import ProgramLog
 from penstock.spark.state.spark_files import damaged, is_over, is_unused, last_begun, last_finished
-from penstock.sql.parse.statements import Sink
 
 #: What earlier releases had instead of a log.
 _EARLIER = "program.json"

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from penstock.catalog.settings import ParameterValue
 from penstock.errors import CyclicView, Position, UnknownName
+from penstock.model.assignments import ParameterValue
 from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import suggest
 from penstock.model.user_defined import UserDefined
@@ -46,6 +46,25 @@ class Names(Protocol):
     @property
     def host(self) -> HostFunctions | None:
         """What the host can compute beside the kernel; None: nothing."""
+
+
+@dataclass(frozen=True)
+class NoNames:
+    """Where nothing was declared; expressions of a declaration can name columns only."""
+
+    time_zone: str
+    host: None = None
+    match_rows: int = 0  # no pattern stands in an expression
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+
+    def relation(self, name: str) -> None:
+        return None
+
+    def relations(self) -> tuple[str, ...]:
+        return ()
+
+    def function(self, name: str) -> None:
+        return None
 
 
 _NOWHERE = Span(0, 0)

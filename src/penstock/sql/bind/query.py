@@ -1,9 +1,9 @@
 """The entrance: a query, bound to the names that exist, is a plan.
 
 >>> from penstock.sql.parse.parser import parse
+>>> from penstock.sql.bind.context import NoNames
 >>> [select] = parse("SELECT a FROM nowhere")
->>> from penstock.catalog.catalog import Catalog
->>> bind_query(select.select, Catalog())
+>>> bind_query(select.select, NoNames("UTC"))
 Traceback (most recent call last):
     ...
 penstock.errors.UnknownName: no stream, table, view or query `nowhere`

@@ -21,12 +21,11 @@ Spec: timestamps 2; window-queries 1.4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 from sqlglot import exp
 
-from penstock.catalog.settings import ParameterValue
 from penstock.errors import CannotWindow, DuplicateName, SyntaxFault, TypeMismatch
 from penstock.model.expressions import Named
 from penstock.model.schema import ROW_NUM, Column
@@ -40,7 +39,7 @@ from penstock.model.streams import (
 )
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
-from penstock.sql.bind.context import Context
+from penstock.sql.bind.context import Context, NoNames
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.scope import Field, Scope
 from penstock.sql.parse.positions import located, position_of
@@ -59,25 +58,6 @@ class DerivedColumn:
 
 Columns: TypeAlias = Sequence[tuple[Column | DerivedColumn, Span]]
 """Columns, and where they stand."""
-
-
-@dataclass(frozen=True)
-class _NoNames:
-    """What expressions of a declaration can name beside columns: nothing that was declared."""
-
-    time_zone: str
-    host: None = None
-    match_rows: int = 0  # no pattern stands in an expression
-    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
-
-    def relation(self, name: str) -> None:
-        return None
-
-    def relations(self) -> tuple[str, ...]:
-        return ()
-
-    def function(self, name: str) -> None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -127,7 +107,7 @@ def _bound(
     columns, derived = [], []
     for column, span in declared:
         if isinstance(column, DerivedColumn):
-            context = Context(text, _NoNames(zone), _no_subquery)
+            context = Context(text, NoNames(zone), _no_subquery)
             value = ExpressionBinder(context, scope).bind(column.value)
             derived.append(Named(column.name, value))
             columns.append((Column(column.name, value.type), span))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from penstock.catalog.settings import Duration, ParameterValue, Rows
 from penstock.errors import UnknownName
+from penstock.model.assignments import Duration, ParameterValue, Rows
 from penstock.sql.bind.context import Context
 from penstock.sql.parse.syntax import AnyLength, Length
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog.settings import SETTINGS, Duration, Rows, Setting, Value, is_parameter
 from penstock.errors import QueryError
+from penstock.model.assignments import Duration, OptionChange, Rows, Value, is_parameter
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.sql.parse import units
 from penstock.sql.parse.grammar_stream import StreamParser
-from penstock.sql.parse.statements import AlterQuery, Declare, OptionChange, SetStatement
+from penstock.sql.parse.statements import (
+    AlterQuery,
+    Declare,
+    SetStatement,
+)
 from penstock.sql.parse.syntax import Parameter
 
 #: What ends a value in a list of options.
@@ -100,14 +104,12 @@ class SettingParser(StreamParser):
 
     def _value_for(self, name: str, *, listed: bool = False) -> Value:
         """What is assigned to the name, which may be none of a setting."""
-        setting = SETTINGS.get(name.lower())
         if self._is_over(listed):
-            hint = f"it can be: {setting.values}" if setting else None
-            self.refuse(f"expected a value for `{name}`, not {self.found()}", hint=hint)
-        found = None if setting is None else self._value_of(setting)
+            return ""
+        before, first = self._index, self._curr
+        found = self._value_of(name.lower())
         if found is not None:
             return found
-        before, first = self._index, self._curr
         try:
             value = self._value(listed=listed)
             if not listed or self._is_over(listed):
@@ -129,16 +131,11 @@ class SettingParser(StreamParser):
             depth -= self._match(TokenType.R_PAREN, advance=False)
             self._advance()
 
-    def _value_of(self, setting: Setting) -> Value | None:
-        """A value that only some settings have: a word of the language (`drop`), two words."""
-        if setting.name == "time_zone" and (zone := self.string()) is not None:
-            return zone
-        if setting.name == "ets" and (found := self._ets()):
-            return found
-        if self._curr and self._curr.text.lower() in setting.words:
-            self._advance()
-            return self._prev.text
-        return None
+    def _value_of(self, name: str) -> Value | None:
+        """A value that is written as that of no other setting."""
+        if name == "time_zone":
+            return self.string()
+        return self._ets() if name == "ets" else None
 
     def _ets(self) -> Ets | None:
         """`on demand` and `periodic 1 SECOND`, which are more than one word."""

@@ -9,8 +9,8 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position
+from penstock.model.assignments import ParameterValue
 from penstock.model.begin import Begin
 from penstock.model.schema import suggest
 from penstock.sql.parse.grammar_aggregate import AggregateParser

@@ -22,10 +22,10 @@ from typing import NoReturn
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position, SyntaxFault
+from penstock.model.assignments import ParameterValue
 from penstock.model.schema import Column, suggest
-from penstock.model.streams import TIMING_WORDS, Origin, Stream, TimestampKind
+from penstock.model.streams import TIMING_WORDS, Origin, Sink, Stream, TimestampKind
 from penstock.model.zones import UTC
 from penstock.redaction import is_secret
 from penstock.sql.bind.stream import (
@@ -41,7 +41,11 @@ from penstock.sql.parse.durations import declared_length
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, semicolon
 from penstock.sql.parse.grammar_from import FromParser
 from penstock.sql.parse.positions import located
-from penstock.sql.parse.statements import CreateStream, CreateTable, InferStream, Sink
+from penstock.sql.parse.statements import (
+    CreateStream,
+    CreateTable,
+    InferStream,
+)
 from penstock.sql.parse.syntax import Length, Span
 
 

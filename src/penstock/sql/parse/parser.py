@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from sqlglot.errors import SqlglotError, TokenError
 
-from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position, SyntaxFault
+from penstock.model.assignments import ParameterValue
 from penstock.sql.parse.dialect import Penstock
 from penstock.sql.parse.grammar_expression import Misread
 from penstock.sql.parse.grammar_statement import StatementParser

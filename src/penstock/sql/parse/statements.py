@@ -22,12 +22,12 @@ from typing import Literal, TypeAlias, get_args
 
 from sqlglot import exp
 
-from penstock.catalog.settings import Value
 from penstock.errors import Position
+from penstock.model.assignments import OptionChange, Value
 from penstock.model.begin import Begin
 from penstock.model.schema import Column
 from penstock.model.sql_aggregates import LocalTable
-from penstock.model.streams import Origin, Place, Stream
+from penstock.model.streams import Origin, Sink, Stream
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.sql.parse.syntax import EmitClause, Span
@@ -46,11 +46,6 @@ class ParsedQuery:
     def sql(self) -> str:
         """The query as it was written."""
         return self.text[self.span.start : self.span.end]
-
-
-@dataclass(frozen=True, repr=False)
-class Sink(Place):
-    """Where rows go: `INTO parquet 'out/talkers'`."""
 
 
 @dataclass(frozen=True)
@@ -159,15 +154,6 @@ class Drop(Statement):
     kind: Literal["stream", "table", "query", "view", "aggregate", "function"]
     name: str
     if_exists: bool = False
-
-
-@dataclass(frozen=True)
-class OptionChange:
-    """One `option = value` of ALTER QUERY, and where it stands."""
-
-    name: str
-    value: Value
-    position: Position
 
 
 @dataclass(frozen=True)
