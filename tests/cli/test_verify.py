@@ -44,6 +44,14 @@ def test_queries_that_equal_their_definition_are_told_so(script: Path) -> None:
     assert not (script.parent / "out").exists()
 
 
+def test_rows_that_are_late_on_purpose_are_no_warning(
+    script: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    script.write_text(script.read_text().replace("SLACK 5 SECONDS", "SLACK 1 SECOND"))
+    assert call(str(script), "--seeds", "4", "--rows", "60")[0] == 0
+    assert [each for each in caplog.messages if "late" in each] == []
+
+
 def test_a_difference_is_shown_and_is_the_exit_code(
     script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,7 @@ import typer
 
 from penstock.cli.shared.arguments import ScriptFile, read_script
 from penstock.printable import printable
+from penstock.runtime.late_warnings import LATE_ROWS_LOG
 
 if TYPE_CHECKING:
     from penstock.verification.verify import Verification
@@ -54,17 +57,29 @@ def verify(
     wanted = importlib.util.find_spec("pyspark") is not None if spark is None else spark
     done = Verification(read_script(file), rows)
     chosen = range(seeds) if seed is None else [seed]
-    tell(done.run(chosen))
-    if wanted and done.outcome.found is None:
-        on_spark(done, chosen[:1])
-    elif not wanted:
-        done.outcome.not_tried.append("Spark itself (--spark)")
+    with without_late_warnings():
+        tell(done.run(chosen))
+        if wanted and done.outcome.found is None:
+            on_spark(done, chosen[:1])
+        elif not wanted:
+            done.outcome.not_tried.append("Spark itself (--spark)")
     print(f"{done.outcome.seconds:.0f} seconds", file=sys.stderr)
     print(printable("\n".join(lines(done))))
     if json_path is not None:
         json_path.write_text(json.dumps(as_json(done), indent=2, default=str))
     if done.outcome.found is not None:
         raise typer.Exit(1)
+
+
+@contextmanager
+def without_late_warnings() -> Iterator[None]:
+    """Leave out warnings about late rows: here they are late on purpose."""
+    level = LATE_ROWS_LOG.level
+    LATE_ROWS_LOG.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        LATE_ROWS_LOG.setLevel(level)
 
 
 def on_spark(done: Verification, seeds: Iterable[int]) -> None:

@@ -16,7 +16,7 @@ from penstock.runtime.counts import Tally
 #: The share of late rows, and the rows it must be seen of, for the second warning.
 MANY, LEAST = 0.01, 1000
 
-_LOG = logging.getLogger("penstock.late_rows")
+LATE_ROWS_LOG = logging.getLogger("penstock.late_rows")
 _NO_WARNING, _FIRST, _SECOND = range(3)
 
 
@@ -35,7 +35,7 @@ class LateWarnings:
         if reached > self._warned.get(stream.name, _NO_WARNING):
             self._warned[stream.name] = reached
             words = late_rows_in_words(stream, rows, tally.late, tally.late_by_slack)
-            _LOG.warning("%s", words)
+            LATE_ROWS_LOG.warning("%s", words)
 
     def forget(self, stream: str) -> None:
         """Begin again: a stream of this name is dropped."""
