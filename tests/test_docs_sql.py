@@ -144,5 +144,11 @@ def test_the_table_of_settings_is_that_of_the_code() -> None:
         assert found[0] == head + rows
 
 
+def test_the_settings_that_all_queries_have_in_common_are_those_of_the_code() -> None:
+    common = [f"`{each.name}`" for each in SETTINGS.values() if each.of_engine]
+    assert f"All queries have the same {', '.join(common[:-1])} and {common[-1]}:" in PAGE
+    assert f"Settings that all queries have in common ({', '.join(common)}) are changed by" in PAGE
+
+
 def shown(default: object) -> str:
     return UNLIMITED if default is None else str(default)

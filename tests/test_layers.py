@@ -115,7 +115,7 @@ def test_a_name_means_one_thing() -> None:
     """Logical and physical forms of one operation may share a name: `plan.nodes`, `kernel`."""
     found: dict[str, list[str]] = {}
     for path in FILES:
-        if layer_of(path) != "lab":  # it imports nothing of the others
+        if layer_of(path) != "lab":  # what reports has names of its own
             for name in read(path).classes:
                 found.setdefault(name, []).append(layer_of(path))
     twice = {name: where for name, where in found.items() if len(where) > 1}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from penstock.catalog.removed_settings import REMOVED
 from penstock.catalog.settings import (
     OWN,
     SETTINGS,
@@ -114,6 +118,25 @@ def test_a_parameter_is_only_replaced_on_purpose() -> None:
 def test_what_does_not_fit_is_refused(name: str, value: Value, reason: str) -> None:
     with pytest.raises(BadSetting, match=reason):
         Settings().with_value(name, value)
+
+
+@pytest.mark.parametrize("removed", REMOVED)
+def test_what_can_no_longer_be_set_is_refused_with_what_shows_it_and_what_to_set(
+    removed: str,
+) -> None:
+    name, value = removed.split(" = ")
+    assert value not in SETTINGS[name].words
+    with pytest.raises(BadSetting, match=f"^`{name}` can no longer be `{value}`: ") as caught:
+        Settings().with_value(name, value)
+    assert " = auto`" in caught.value.message
+    assert caught.value.hint == f"it can be: {SETTINGS[name].values}"
+
+
+def test_the_experiments_that_are_named_for_what_can_no_longer_be_set_exist() -> None:
+    named = re.findall(r"experiment (\w+)", " ".join(REMOVED.values()))
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    assert named
+    assert all(f"| {name} |" in page for name in named)
 
 
 def test_setting_a_parameter_is_told_how_to_replace_it() -> None:

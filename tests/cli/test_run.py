@@ -416,7 +416,7 @@ def test_a_file_that_only_looks_gets_no_word_about_queries(tmp_path: Path) -> No
 
 def test_plans_are_explained_with_the_options_that_queries_were_altered_to(script: Path) -> None:
     text = script.read_text().replace("[RANGE 1 MINUTE]", "[RANGE 1 MINUTE, SLIDE 10 SECONDS]")
-    script.write_text(text + "; SHOW STREAMS; ALTER QUERY sums SET (aggregation = buffering)")
+    script.write_text(text + "; SHOW STREAMS; ALTER QUERY sums SET (aggregation = adapt)")
     code, said = call("explain", str(script))
     assert code == 0
-    assert "Buffering" in said
+    assert "AdaptWid" in said

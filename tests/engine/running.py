@@ -10,42 +10,45 @@ import polars as pl
 from penstock.local.engine import LocalEngine
 from penstock.local.query import LocalQuery
 from penstock.oracle.evaluate import evaluate, same_rows
+from tests.engine.baselines import BASELINES, PROMPT, BaselineEngine
 from tests.engine.draw import Draw
 from tests.engine.random_streams import Declared, Event, Push, Row
 from tests.ticks import push_ticks
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")
-PROMPT_AGGREGATIONS = (
-    "auto",
-    "wid",
-    "paned",
-    "adapt",
-    "adapt_paned",
-    "buffering",
-    "buffering_incremental",
-)
-#: Two levels keep answers back for some windows.
-AGGREGATIONS = (*PROMPT_AGGREGATIONS, "two_level")
+#: Those that can be SET; two levels keep answers back for some windows.
+PROMPT_SETTINGS = ("auto", "wid", "paned", "adapt", "adapt_paned")
+AGGREGATION_SETTINGS = (*PROMPT_SETTINGS, "two_level")
+#: The same, and baselines, which `started` builds.
+PROMPT_AGGREGATIONS = (*PROMPT_SETTINGS, *PROMPT)
+AGGREGATIONS = (*AGGREGATION_SETTINGS, *BASELINES)
+_BASELINE = "baseline = "
 
 
 def how(draw: Draw, aggregations: Sequence[str] = AGGREGATIONS) -> list[str]:
-    """Settings that must not matter for the answer."""
+    """Settings that must not matter for the answer; of baselines the name."""
     found = [f"strategy = {draw.choose(STRATEGIES)}", f"rows_per_step = {draw.choose(STEPS)}"]
     aggregation = draw.choose(aggregations)
     # Drawn in any case: which queries a seed gives must not hang on it.
     table = [
         f"table_size = {draw.choose([1, 3, 100])}",
-        f"flush = {draw.choose(['slow', 'lazy', 'in_order'])}",
+        f"flush = {draw.choose(['slow', 'lazy'])}",
         f"flush_rows = {draw.choose([1, 5])}",
     ]
-    return [*found, f"aggregation = {aggregation}", *(table if aggregation == "two_level" else [])]
+    found.append(f"{_BASELINE if aggregation in BASELINES else 'aggregation = '}{aggregation}")
+    return [*found, *(table if aggregation in ("two_level", "ordered_flush") else [])]
 
 
 def started(declared: Sequence[Declared], *settings: str) -> LocalEngine:
     """An engine with these settings and streams."""
-    engine = LocalEngine()
-    engine.sql("; ".join([*(f"SET {setting}" for setting in settings), *(s.sql for s in declared)]))
+    engine = BaselineEngine()
+    for setting in settings:
+        if setting.startswith(_BASELINE):
+            engine.choose(setting.removeprefix(_BASELINE))
+        else:
+            engine.sql(f"SET {setting}")
+    engine.sql("; ".join(each.sql for each in declared))
     return engine
 
 

@@ -41,6 +41,7 @@ from tests.engine.random_streams import (
     pushed,
 )
 from tests.engine.running import (
+    AGGREGATION_SETTINGS,
     PROMPT_AGGREGATIONS,
     STRATEGIES,
     assert_right,
@@ -62,7 +63,7 @@ def changes_of_strategy_between_pushes_change_no_answer(draw: Draw) -> None:
     engine = started(declared)
     query = engine.sql(text)
     for event in events:
-        engine.sql("; ".join(f"SET {setting}" for setting in how(draw)))
+        engine.sql("; ".join(f"SET {setting}" for setting in how(draw, AGGREGATION_SETTINGS)))
         feed(engine, [event])
     engine.finish()
     assert_right(query, pushed(declared, events), text)
@@ -95,7 +96,7 @@ def a_query_that_asks_what_is_already_computed_joins_in(draw: Draw) -> None:
     text = lone_window_queries(draw, UNITS[declared[0].time])
     events = arrivals(draw, declared)
     comes = draw.between(0, len(events))
-    engine = started(declared, *how(draw))
+    engine = started(declared, *how(draw, AGGREGATION_SETTINGS))
     first = engine.sql(text)
     feed(engine, events[:comes])
     early = rows_of(first.fetch())

@@ -10,6 +10,7 @@ import pytest
 from penstock import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
+from tests.engine.baselines import BaselineEngine
 from tests.engine.random_streams import numbered
 from tests.engine.running import AGGREGATIONS, rows_of
 from tests.ticks import push_ticks
@@ -46,8 +47,9 @@ WAYS = (
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_first_and_last_go_by_event_time_under_a_coarser_time(aggregation: str) -> None:
-    engine = LocalEngine()
-    engine.sql(f"SET aggregation = {aggregation}; {STREAMS}")
+    engine = BaselineEngine()
+    engine.choose(aggregation)
+    engine.sql(STREAMS)
     engine.sql("; ".join(f"CREATE QUERY q{n} AS {way}" for n, way in enumerate(WAYS)))
     partner = [{"k": "a", "price": 4, "ts": SECOND}]
     for row in ROWS:

@@ -44,7 +44,7 @@ from tests.engine.random_streams import (
     declarations,
     pushed,
 )
-from tests.engine.running import how, rows_of
+from tests.engine.running import AGGREGATION_SETTINGS, how, rows_of
 from tests.engine.test_changes import Hosted, save_and_restore
 from tests.optimizer.joins.trees import all_trees, any_tree, with_orders
 from tests.ticks import push_ticks
@@ -127,7 +127,7 @@ class Given:
 def check(draw: Draw, given: Given, orders: Sequence[str], *settings: str) -> None:
     """Queries in every order of joins give the oracle's answer on one host, and leave nothing."""
     catalog = Catalog()
-    changes = [f"SET {each}" for each in (*how(draw), *settings)]
+    changes = [f"SET {each}" for each in (*how(draw, AGGREGATION_SETTINGS), *settings)]
     for statement in parse("; ".join([*changes, *(stream.sql for stream in given.declared)])):
         apply(statement, catalog)
     asked = {f"q{n}": bound(text, catalog) for n, text in enumerate(given.texts)}

@@ -17,6 +17,7 @@ from penstock import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.runtime.clock import VirtualClock
+from tests.engine.baselines import BaselineEngine
 from tests.engine.running import rows_of
 from tests.ticks import push_ticks
 
@@ -86,17 +87,19 @@ QUERIES = {
     ),
     "ordered": ("SELECT k, ts FROM a ORDER BY ts", False),
 }
-SETTINGS = {
-    "two levels": "SET aggregation = two_level; SET table_size = 2;",
-    "adapt": "SET aggregation = adapt;",
-    "adapted panes": "SET aggregation = adapt_paned;",
-    "buffering": "SET aggregation = buffering;",
+AGGREGATIONS = {
+    "two levels": "two_level",
+    "adapt": "adapt",
+    "adapted panes": "adapt_paned",
+    "buffering": "buffering",
 }
 
 
 def engine_with(name: str) -> LocalEngine:
-    engine = LocalEngine(clock=VirtualClock())
-    engine.sql(f"{SETTINGS.get(name, '')} {STREAMS} CREATE QUERY q AS {QUERIES[name][0]}")
+    engine = BaselineEngine(clock=VirtualClock())
+    engine.choose(AGGREGATIONS.get(name, "auto"))
+    table = "SET table_size = 2;" if name == "two levels" else ""
+    engine.sql(f"{table} {STREAMS} CREATE QUERY q AS {QUERIES[name][0]}")
     return engine
 
 

@@ -11,6 +11,7 @@ import pytest
 from penstock.errors import NotExecutable, TypeMismatch, UnknownName
 from penstock.local.engine import LocalEngine
 from tests.engine import nested_log
+from tests.engine.baselines import BaselineEngine
 from tests.ticks import push_ticks
 
 
@@ -37,8 +38,9 @@ def test_a_nested_log_through_every_kind_of_operator_to_parquet_and_back(tmp_pat
 
 @pytest.mark.parametrize("aggregation", ["wid", "paned", "adapt", "two_level", "buffering"])
 def test_decimal_sums_are_exact_under_every_algorithm(tmp_path: Path, aggregation: str) -> None:
-    engine = LocalEngine()
-    engine.sql(f"SET aggregation = {aggregation}; {nested_log.declarations(tmp_path)}")
+    engine = BaselineEngine()
+    engine.choose(aggregation)
+    engine.sql(nested_log.declarations(tmp_path))
     query = engine.sql(nested_log.QUERIES["windows"])
     engine.finish()
     nested_log.check(query.plan, query.results())

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from penstock import LocalEngine
-from penstock.catalog.settings import SETTINGS
 from penstock.errors import DuplicateName, PenstockError, SyntaxFault, UnknownName
 from penstock.model.user_defined import UserAggregate
 from penstock.oracle.evaluate import evaluate
+from tests.engine.baselines import BaselineEngine
+from tests.engine.running import AGGREGATIONS
 from tests.engine.test_user_aggregates import WINDOWS, rows_of
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts BIGINT) TIMESTAMP BY ts SLACK 5"
@@ -73,11 +74,11 @@ def declared(engine: LocalEngine, name: str) -> UserAggregate:
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_they_give_what_is_built_in_by_every_algorithm(window: str) -> None:
-    engine = LocalEngine()
+    engine = BaselineEngine()
     engine.sql(STREAM + ";" + AVG + OTHERS)
-    hows = SETTINGS["aggregation"].words if window in WINDOWS[:1] else ("auto",)
+    hows = AGGREGATIONS if window in WINDOWS[:1] else ("auto",)
     for number, how in enumerate(hows):
-        engine.sql(f"SET aggregation = {how}")
+        engine.choose(how)
         engine.sql(f"CREATE QUERY all_{number} AS {query(window)}")
         engine.sql(f"CREATE QUERY avg_{number} AS {query(window, ['s_avg'])}")
     for rows in rows_of(len(window), batches=3):

@@ -11,10 +11,13 @@ import pytest
 from penstock import LocalEngine
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import DuplicateName, NotExecutable, SyntaxFault, TypeMismatch, UnknownName
+from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.verification.case import Batch, VerificationCase
 from penstock.verification.run_groups import run_groups
 from penstock.verification.script import Planned, Script
 from penstock.verification.ways import Way
+from tests.engine.baselines import BaselineEngine
+from tests.engine.running import AGGREGATIONS
 from tests.engine.user_aggregates import SAME_AS, Sum, declare
 from tests.ticks import push_ticks
 
@@ -59,11 +62,11 @@ def query(window: str, names: list[str]) -> str:
 def test_they_give_what_is_built_in_by_every_algorithm(window: str) -> None:
     names = list(SAME_AS)
     sliding = window in WINDOWS[:2]
-    engine = LocalEngine()
+    engine = BaselineEngine()
     engine.sql(STREAM)
     declare(engine)
-    for number, how in enumerate(SETTINGS["aggregation"].words if sliding else ["auto"]):
-        engine.sql(f"SET aggregation = {how}")
+    for number, how in enumerate(AGGREGATIONS if sliding else ["auto"]):
+        engine.choose(how)
         engine.sql(f"CREATE QUERY all_{number} AS {query(window, names)}")
         # Without those that only add, windows follow from each other where all can subtract.
         engine.sql(f"CREATE QUERY some_{number} AS {query(window, ['u_sum', 'v_sum'])}")
@@ -113,13 +116,19 @@ def test_every_plan_change_keeps_what_they_have_seen() -> None:
             assert answers[name].to_list() == answers[f"b_{name}"].to_list(), (how, name)
 
 
-@pytest.mark.parametrize("how", SETTINGS["aggregation"].words)
-def test_groups_that_move_and_start_anew_give_what_is_built_in(how: str) -> None:
+@pytest.mark.parametrize("how", AGGREGATIONS)
+def test_groups_that_move_and_start_anew_give_what_is_built_in(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On Spark's host without Spark: batches are repeated, and state is read from its store."""
-    engine = LocalEngine()
+    engine = BaselineEngine()
     engine.sql(STREAM)
     declare(engine)
-    engine.sql(f"SET aggregation = {how}; CREATE QUERY q AS {query(WINDOWS[0], MERGED)}")
+    engine.choose(how)
+    if engine.baseline is not None:
+        program, baseline = PipelineGroup.program, engine.baseline
+        monkeypatch.setattr(PipelineGroup, "program", lambda group: baseline(program(group)))
+    engine.sql(f"CREATE QUERY q AS {query(WINDOWS[0], MERGED)}")
     engine.sql(f"CREATE QUERY kept AS {query(WINDOWS[0], list(SAME_AS))}")
     planned = [
         Planned(entry.name, entry.plan, engine.catalog.options_of(entry))

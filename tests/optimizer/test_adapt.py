@@ -1,4 +1,4 @@
-"""AdaptWID and buffering through SQL: when they are chosen; what AdaptWID hears of a union."""
+"""AdaptWID through SQL: when it is chosen; what it hears of a union."""
 
 from __future__ import annotations
 
@@ -30,17 +30,6 @@ def test_the_chooser_says_why_it_is_not_chosen() -> None:
     assert "AdaptWID takes less memory where most groups have few rows" in grouped.reason
     alone = choose(plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]"), Options())
     assert "AdaptWID" not in alone.reason
-
-
-def test_buffering_is_incremental_where_the_functions_allow_it() -> None:
-    for aggregation in ("buffering", "buffering_incremental"):
-        chosen = choose(plan(SUM.format("a")), Options(aggregation=aggregation))
-        is_incremental = aggregation == "buffering_incremental"
-        assert chosen.names[1] == ("BufferingIncremental" if is_incremental else "Buffering")
-    most = plan("SELECT max(v) FROM a [RANGE 1 MINUTE]")
-    chosen = choose(most, Options(aggregation="buffering_incremental"))
-    assert chosen.names[1] == "Buffering"
-    assert "not all functions are invertible" in chosen.reason
 
 
 @pytest.mark.parametrize(("union", "tagged"), [("meld", True), ("merge", False)])

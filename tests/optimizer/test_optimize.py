@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from penstock.catalog.settings import SETTINGS
-from penstock.errors import BadSetting, NotExecutable
+from penstock.errors import NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.model.types import Type
 from penstock.optimizer.joins.tactic import MJOIN
-from penstock.optimizer.lower_join import BASELINES, TACTICS
+from penstock.optimizer.lower_join import TACTICS
 from penstock.optimizer.optimize import choose, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
@@ -330,7 +330,6 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
         ("opob", "OPOBJoin"),
         ("opib", "OPIBJoin"),
         ("mjoin", "OAJoin"),  # of two inputs it is one
-        ("global_order", "GlobalOrderJoin"),  # a baseline: it can be lowered, and not be SET
     ],
 )
 def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
@@ -339,11 +338,8 @@ def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> Non
     assert choose(below, Options(join=join)).names == (operator,)
 
 
-def test_a_baseline_with_other_answers_cannot_be_set() -> None:
-    settable = {*SETTINGS["join"].words}
-    assert settable == {*TACTICS, MJOIN} - {*BASELINES}
-    with pytest.raises(BadSetting, match="`join` cannot be `global_order`"):
-        LocalEngine().sql("SET join = global_order")
+def test_every_tactic_can_be_set_and_nothing_else() -> None:
+    assert {*SETTINGS["join"].words} == {*TACTICS, MJOIN}
 
 
 @pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])

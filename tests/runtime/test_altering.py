@@ -20,8 +20,8 @@ from tests.engine.laws import Law, checks_of
 from tests.engine.random_queries import nested_queries, window_queries
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import (
-    AGGREGATIONS,
-    PROMPT_AGGREGATIONS,
+    AGGREGATION_SETTINGS,
+    PROMPT_SETTINGS,
     assert_right,
     feed,
     how,
@@ -42,13 +42,13 @@ def altering_changes_no_answer(draw: Draw) -> None:
     kinds = (window_queries, window_queries, nested_queries)
     text, other = several(draw, 2, 2, lambda draw: draw.choose(kinds)(draw, unit))
     events = arrivals(draw, declared, blocks=12)
-    engine = started(declared, *how(draw, PROMPT_AGGREGATIONS))
+    engine = started(declared, *how(draw, PROMPT_SETTINGS))
     queries = [engine.sql(f"CREATE QUERY q{n} AS {t}") for n, t in enumerate([text, text, other])]
     kept = [names(engine._plans[name]) for name in ("q1", "q2")]
     for event in events:
         feed(engine, [event])
         if draw.choose([True, False]):
-            altered(engine, "q0", draw.choose(AGGREGATIONS))
+            altered(engine, "q0", draw.choose(AGGREGATION_SETTINGS))
     if engine.catalog.queries[1].options.aggregation != "auto":
         assert [names(engine._plans[name]) for name in ("q1", "q2")] == kept
     engine.finish()
@@ -142,7 +142,6 @@ def assert_answers(query: LocalQuery, seconds: Sequence[int]) -> None:
         ("paned", "wid", "WidAggregate"),
         ("wid", "adapt", "AdaptWid"),
         ("paned", "adapt_paned", "PanedWid"),
-        ("wid", "buffering", "Buffering"),
         ("paned", "two_level", "HighLevel"),
     ],
 )

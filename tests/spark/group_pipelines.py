@@ -16,11 +16,13 @@ from penstock.catalog.settings import SETTINGS
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program, Queries
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.state import segment_cache
+from tests.engine.baselines import BASELINES
 from tests.engine.random_streams import Declared
 from tests.engine.running import PROMPT_AGGREGATIONS, started
 
@@ -39,6 +41,14 @@ def pipeline_of(
     return FakePipeline(
         Exchange(optimize(share.queries, Options(union=union)), share.keys, GROUPS[:groups])
     )
+
+
+def computed(queries: Queries, options: Options) -> Program:
+    """The operators for queries; the aggregation may be the name of a baseline."""
+    baseline = BASELINES.get(options.aggregation)
+    if baseline is None:
+        return optimize(queries, options)
+    return baseline(optimize(queries, replace(options, aggregation=baseline.aggregation)))
 
 
 AGGREGATIONS = (
@@ -69,7 +79,7 @@ def run(
         rows_per_step=data.draw(st.sampled_from(steps)),
         ets_by=data.draw(st.sampled_from(SETTINGS["ets_by"].words)),
     )
-    program = optimize(share.queries, options)
+    program = computed(share.queries, options)
     salt = data.draw(st.integers(0, 3))
     exchange = Exchange(program, share.keys, GROUPS[:groups], salt)
     end = MicroBatch(bounds={stream.name: END for stream in program.streams})

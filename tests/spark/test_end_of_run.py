@@ -16,7 +16,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.rules.late_rows import REOPEN, can_reopen
 from penstock.oracle.evaluate import evaluate, same_rows
@@ -34,6 +33,7 @@ from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_t
 from tests.engine.random_queries import lengths, queries
 from tests.engine.random_streams import UNITS, Declared, arrivals, declarations
 from tests.engine.running import PROMPT_AGGREGATIONS, started
+from tests.spark.group_pipelines import computed
 from tests.spark.random_batches import as_numbered, micro_batches
 
 data = st.data()
@@ -42,8 +42,9 @@ AGGREGATIONS = (
     *(Options(aggregation=each) for each in PROMPT_AGGREGATIONS),
     *(
         Options(aggregation="two_level", table_size=size, flush=flush, flush_rows=5)
-        for size, flush in ((3, "slow"), (1, "lazy"), (2, "in_order"))
+        for size, flush in ((3, "slow"), (1, "lazy"))
     ),
+    Options(aggregation="ordered_flush", table_size=2, flush_rows=5),
 )
 
 
@@ -54,7 +55,7 @@ def plans_of(declared: list[Declared], *texts: str) -> dict[str, Node]:
 
 def runs(share: PipelineGroup, batches: list[MicroBatch], options: Options) -> FakePipeline:
     """Batches of several runs, on a worker for each."""
-    program = optimize(share.queries, options)
+    program = computed(share.queries, options)
     pipeline = FakePipeline(Exchange(program, share.keys, (2, 0)))
     workers = [Worker(None)]
     for batch in batches:

@@ -38,7 +38,7 @@ def test_a_setting_is_for_queries_that_are_declared_after_it() -> None:
     engine = engine_with(
         f"SET aggregation = wid; CREATE QUERY a AS {SLIDING};"
         f"SET aggregation = paned; CREATE QUERY b AS {SLIDING};"
-        "SET aggregation = buffering"
+        "SET aggregation = adapt"
     )
     assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
     for name, expected in (("a", "WidAggregate"), ("b", "PanedWid")):
@@ -100,9 +100,9 @@ def test_explain_of_a_replacement_shows_the_replacement() -> None:
 
 def test_a_query_that_waits_to_be_started_can_be_altered() -> None:
     engine = engine_with(f"CREATE QUERY a AS {SLIDING}; CREATE QUERY b AS {SLIDING}")
-    engine.sql("ALTER QUERY b SET (aggregation = buffering)")
+    engine.sql("ALTER QUERY b SET (aggregation = adapt)")
     assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
-    assert operator(engine, "b") == "Buffering"
+    assert operator(engine, "b") == "AdaptWid"
     with pytest.raises(NotExecutable, match="Spark SQL alone") as refused:
         engine.sql("ALTER QUERY b SET (lowering = native)")
     assert refused.value.position is not None

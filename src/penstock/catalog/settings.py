@@ -6,9 +6,10 @@ is that table; the errors and the table in docs/sql.md follow from it. Where a s
 cannot be honoured it is refused, with the reason; one that does nothing without another is refused
 when a query is declared, so that they may be set in any order. A query keeps the settings that it
 was declared with, except those that it has in common with all others (`of_engine`): of these the
-latest counts. Whatever can be set gives the same answers, in another order at most; algorithms that
-do not (`optimizer/lower_join.py` marks them) are for experiments, which build them. The exceptions
+latest counts. Whatever can be set gives the same answers, in another order at most; the exceptions
 are the session's time zone, which says what calendar functions mean, and limits (`match_rows`).
+Algorithms that exist to be compared with cannot be set (`removed_settings.py`): experiments build
+them (`lab/baselines.py`).
 
 A *parameter* is a length with a name, as in `[RANGE width]`: a duration, a number of rows, or an
 integer. It is declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from penstock.catalog.removed_settings import REMOVED
 from penstock.errors import BadSetting, DuplicateName
 from penstock.model.assignments import Duration, ParameterValue, Rows, Value, is_parameter
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
@@ -103,6 +105,11 @@ class Setting:
             return float(value)
         elif self.reads is not None and (read := self.reads(value)) is not None:
             return read
+        if isinstance(value, str) and (reason := REMOVED.get(f"{self.name} = {value.lower()}")):
+            raise BadSetting(
+                f"`{self.name}` can no longer be `{value}`: {reason}",
+                hint=f"it can be: {self.values}",
+            )
         wrong = f"cannot be `{value}`" if value != "" else "has no value"
         raise BadSetting(f"`{self.name}` {wrong}", hint=f"it can be: {self.values}")
 

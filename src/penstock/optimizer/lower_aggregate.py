@@ -27,10 +27,6 @@ from penstock.windows import (
     Tagged,
 )
 
-#: The baselines that keep rows.
-BUFFERING = ("buffering", "buffering_incremental")
-
-
 _WID = (
     "WidAggregate",
     "window ids follow from the row alone; one partial aggregate per group and open window",
@@ -104,8 +100,6 @@ def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | 
         if options.aggregation == "adapt":
             algorithm = "AdaptWid"
             reason = "as set; per group partial aggregates or rows, whichever takes less memory"
-        elif options.aggregation in BUFFERING:
-            algorithm, reason = _buffering(node, options.aggregation)
         elif options.aggregation == AUTO and node.groups:
             reason += "; AdaptWID takes less memory where most groups have few rows"
     consistent = options.late == "consistent"
@@ -127,16 +121,3 @@ def _chosen(spec: WindowSpec, reason: str, found: Estimate | None) -> Chosen:
     window = spec.window
     specs = (BucketSpec(window), spec) if isinstance(window, Tagged) else (spec,)
     return Chosen(specs, reason, None if found is None else found.wid)
-
-
-def _buffering(node: nodes.WindowAggregate, aggregation: str) -> tuple[str, str]:
-    reason = "as set; a baseline: rows are stored, and each window is computed from its rows"
-    if aggregation == "buffering":
-        return "Buffering", reason
-    if all(result.aggregate.is_invertible for result in node.results):
-        reason = (
-            "as set; a baseline: a window is computed from the previous one and the rows "
-            "that enter and leave"
-        )
-        return "BufferingIncremental", reason
-    return "Buffering", f"{reason}, since not all functions are invertible"

@@ -10,10 +10,6 @@ order by the later timestamp need inputs that are ordered themselves.
     tsm            rows wait in the inputs' buffers until all inputs have come as far
     opob, opib     results in the order of the left timestamp: results or left rows wait
     mjoin          three inputs and more at once: no results of two are kept, and none reused
-
-A baseline can be lowered and not be SET, because its answers may be wrong:
-
-    global_order   the older algorithm, wrong where an input is late
 """
 
 from __future__ import annotations
@@ -62,13 +58,7 @@ TACTICS = {
         "OPIBJoin",
         "as set; left rows wait until their partners have arrived, and join in order",
     ),
-    "global_order": (
-        "GlobalOrderJoin",
-        "a baseline, for experiments: wrong unless both inputs together are in order",
-    ),
 }
-#: Those that give other answers than OA-Join: for experiments, which name them in Options.
-BASELINES = ("global_order",)
 
 
 def lower_join(node: nodes.Join, options: Options) -> Chosen:

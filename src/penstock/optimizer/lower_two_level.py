@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.kernel.aggregation.two_level.flush import IN_ORDER, LAZY, SLOW, Flush
+from penstock.kernel.aggregation.two_level.flush import LAZY, SLOW, Flush
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import BucketSpec, LowLevelSpec, WindowSpec
@@ -13,7 +13,6 @@ _LEAVES = {
     LAZY: "evicts entries that collide, and those whose window closed {m} windows ago",
     SLOW: "evicts entries that collide, one closed entry per {i} rows, and those whose window "
     "closed {m} windows ago",
-    IN_ORDER: "evicts entries that collide, and before them all closed ones",
 }
 
 

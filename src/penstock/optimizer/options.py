@@ -95,17 +95,12 @@ class Options:
         "`paned`: each row updates one pane, and windows are merged from panes. `adapt`, or with "
         "panes `adapt_paned`: each group is stored as partial aggregates or as rows, whichever "
         "takes less memory. `two_level`: a table of fixed size reduces the rows first. `auto` "
-        "takes `wid` or `paned`, whichever is estimated to be faster. `buffering` stores all rows "
-        "and computes a window from them when it closes; `buffering_incremental` computes it from "
-        "the previous window where the functions allow it. These two are baselines to compare "
-        "with",
+        "takes `wid` or `paned`, whichever is estimated to be faster",
         AUTO,
         "wid",
         "paned",
         "adapt",
         "adapt_paned",
-        "buffering",
-        "buffering_incremental",
         "two_level",
         not_native="Spark aggregates in its own way",
     )
@@ -119,11 +114,9 @@ class Options:
     flush: str = setting(
         "slow",
         "what else is evicted from that table. `lazy`: aggregates that are overdue. `slow`: also "
-        "one aggregate of a closed window for every `flush_rows` rows. `in_order`: all aggregates "
-        "of a closed window before any of a newer window",
+        "one aggregate of a closed window for every `flush_rows` rows",
         "slow",
         "lazy",
-        "in_order",
         needs=_TWO_LEVEL,
     )
     flush_windows: int = setting(

@@ -113,7 +113,7 @@ def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
                 "flush_windows": "2",
                 "flush_rows": "5",
             }
-            for size, flush in (("1", "slow"), ("3", "lazy"), ("100", "in_order"))
+            for size, flush in (("1", "slow"), ("3", "lazy"), ("100", "slow"))
         ]
     if nodes.Join in kinds:
         found += [{"join": name} for name in SETTINGS["join"].words]

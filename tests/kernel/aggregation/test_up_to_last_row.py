@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import SETTINGS
 from penstock.local.engine import LocalEngine
+from tests.engine.baselines import BaselineEngine
+from tests.engine.running import AGGREGATIONS
 from tests.ticks import push_ticks
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts"
@@ -13,8 +14,9 @@ STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts"
 
 def ends(text: str, rows: int, aggregation: str = "auto", cut: int = 100) -> list[int]:
     """The ends of the windows of a query over so many rows, pushed in blocks."""
-    engine = LocalEngine()
-    engine.sql(f"{STREAM}; SET aggregation = {aggregation}")
+    engine = BaselineEngine()
+    engine.sql(STREAM)
+    engine.choose(aggregation)
     query = engine.sql(text)
     pushed = [{"k": "ab"[n % 2], "v": n, "ts": n} for n in range(1, rows + 1)]
     for begin in range(0, rows, cut):
@@ -24,7 +26,7 @@ def ends(text: str, rows: int, aggregation: str = "auto", cut: int = 100) -> lis
     return sorted(query.results().get_column("window_end").to_list())
 
 
-@pytest.mark.parametrize("aggregation", SETTINGS["aggregation"].words)
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("cut", [1, 2, 100])
 def test_there_is_no_window_past_the_last_row(aggregation: str, cut: int) -> None:
     counted = "SELECT count(*) AS n FROM s [RANGE {} ROWS, SLIDE {} ROWS]"

@@ -17,6 +17,7 @@ import pytest
 
 from penstock.io.results import write_part
 from penstock.kernel.state import from_ipc
+from penstock.lab.baselines import with_buffering
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.optimize import optimize
@@ -112,7 +113,9 @@ def test_one_reader_that_needs_the_rows_is_enough_for_all_to_get_them() -> None:
 
 def test_algorithms_that_look_at_rows_get_them() -> None:
     assert folded_for(SLIDING, options=Options(aggregation="adapt")) == {}
-    assert folded_for(SLIDING, options=Options(aggregation="buffering")) == {}
+    share, program = planned(SLIDING, options=Options(aggregation="wid"))
+    assert preaggregations(program, share.keys)
+    assert preaggregations(program.by(with_buffering(program.plans)), share.keys) == {}
     assert folded_for(SLIDING, options=Options(aggregation="paned"))["a"] == ["PaneStore"]
 
 

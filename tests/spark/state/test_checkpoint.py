@@ -11,6 +11,7 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.io.storage.sealed import write_sealed
+from penstock.lab.baselines import with_buffering
 from penstock.model.streams import Origin
 from penstock.optimizer.optimize import beside, optimize
 from penstock.optimizer.options import Options
@@ -203,18 +204,39 @@ def test_queries_that_run_elsewhere_by_now_do_not_go_on_together(tmp_path: Path)
 
 def test_a_query_goes_on_beside_others_by_options_of_its_own(tmp_path: Path) -> None:
     texts = {name: plan(COUNT.format(s=s)) for name, s in (("q", 5), ("p", 1))}
-    buffering = {"p": Options(aggregation="buffering", lowering="kernel")}
-    program = beside(optimize({}, Options(lowering="kernel")), texts, own=buffering)
+    adapt = {"p": Options(aggregation="adapt", lowering="kernel")}
+    program = beside(optimize({}, Options(lowering="kernel")), texts, own=adapt)
     claimed(tmp_path, program)
-    [group] = assign_pipelines(texts, {"p": Options(aggregation="buffering")}, found(tmp_path))
+    [group] = assign_pipelines(texts, {"p": Options(aggregation="adapt")}, found(tmp_path))
     assert group.program().plans == program.plans
-    assert group.program().own == buffering
+    assert group.program().own == adapt
     claimed(tmp_path, group.program())
     # As any other query it must be told to change, and then does so alone.
     [group] = assign_pipelines(texts, {}, found(tmp_path))
     message = refused(tmp_path, group.program())
-    assert "operators of query p changed; setting aggregation was buffering and is auto" in message
+    assert "operators of query p changed; setting aggregation was adapt and is auto" in message
     assert group.program().plans["q"] == program.plans["q"]
+
+
+def test_a_query_that_a_baseline_computed_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """`SET aggregation = buffering` could be set once; a query that has no windows goes on."""
+    texts = {"q": plan(COUNT.format(s=5)), "p": plan("SELECT k, ts FROM a")}
+    for name, message in (
+        ("q", "operators of query q changed; setting aggregation was buffering and is auto; "),
+        ("p", ""),
+    ):
+        folder, query = tmp_path / name, {name: texts[name]}
+        old = optimize(query, Options(aggregation="buffering", lowering="kernel"))
+        claimed(folder, old.by(with_buffering(old.plans)))
+        [group] = assign_pipelines(query, continued=found(folder))
+        if message:
+            said = refused(folder, group.program())
+            assert message in said
+            assert "`aggregation` can no longer be `buffering`: it is a baseline, which" in said
+            assert "`./penstock experiment W1` compares with `wid`" in said
+            claimed(folder, group.program(), accept_changes=True)
+        else:
+            claimed(folder, group.program())
 
 
 def test_a_static_table_is_there_again_with_its_rows(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from penstock.plan.waiting import passes
 from penstock.windows import Sliding
 
 #: Algorithms that keep what late rows can still be added to.
-TAKE_LATE_ROWS = ("wid", "adapt", "buffering", "buffering_incremental")
+TAKE_LATE_ROWS = ("wid", "adapt")
 #: Those that open again what no answer has used, when a run has ended.
 REOPEN = (AUTO, "paned", *TAKE_LATE_ROWS)
 

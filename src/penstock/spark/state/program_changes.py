@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from penstock.catalog.removed_settings import REMOVED
 from penstock.optimizer.options import UNLIMITED, Options
 from penstock.optimizer.physical import from_json
 
@@ -126,7 +127,11 @@ def _changed_operators(
     settings = []
     for query in changed:
         was, is_ = settings_of(theirs, query), settings_of(mine, query)
-        settings += [f"setting {n} was {was[n]} and is {is_[n]}" for n in is_ if was[n] != is_[n]]
+        for name in is_:
+            if was[name] != is_[name]:
+                settings.append(f"setting {name} was {was[name]} and is {is_[name]}")
+                if reason := REMOVED.get(f"{name} = {was[name]}"):
+                    settings.append(f"`{name}` can no longer be `{was[name]}`: {reason}")
     return changed, list(dict.fromkeys(settings))
 
 
