@@ -31,6 +31,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Project, Source
 from penstock.runtime.arrivals import Arrivals
 from penstock.spark.control.told import Told
+from penstock.spark.exchange.messages import RowBlock, message_of
 from penstock.spark.group_host import GroupHost
 from penstock.spark.in_memory.micro_batches import (
     MicroBatch,
@@ -257,7 +258,7 @@ def test_a_group_without_rows_in_a_batch_closes_its_windows_all_the_same() -> No
     keys = dict.fromkeys(pipeline.exchange.groups, "")
     for k in "abcdefgh":
         lines = pipeline.exchange.messages(MicroBatch({"a": [[[row(k, 1)]]]}), Told())
-        keys[next(line.g for line in lines if line.seq >= 0)] = k
+        keys[next(each.g for each in lines if isinstance(message_of(each), RowBlock))] = k
     one, other = keys.values()
     pipeline.process(MicroBatch({"a": [[[row(one, 1), row(other, 2)]]]}), lambda group: worker)
     pipeline.process(MicroBatch({"a": [[[row(one, 30)]]]}), lambda group: worker)

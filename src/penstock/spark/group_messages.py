@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from pyspark.sql import Row
 
+from penstock.errors import PenstockBug
 from penstock.kernel.aggregation.preaggregating import WHOSE
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
@@ -17,14 +18,27 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program, head_of
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.spark.catching_up.group_hosts import GroupHosts
-from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, key_of
+from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, key_of
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, SEVERAL, STAGED, in_stacks
 from penstock.spark.delivery.staging import stage, told_of
-from penstock.spark.exchange import exchange
 from penstock.spark.exchange.alike_aggregates import apart
 from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
 from penstock.spark.exchange.hand_over import taken
+from penstock.spark.exchange.messages import (
+    ControlLine,
+    FurtherProgress,
+    MalformedRows,
+    Message,
+    PartialAggregates,
+    PunctuationRows,
+    QueryResults,
+    RowBlock,
+    RowFigures,
+    SharedRows,
+    StagedResults,
+    TaskProgress,
+)
 from penstock.spark.exchange.reached import FOREMOST
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.sources.narrow_reading import whole
@@ -32,57 +46,51 @@ from penstock.spark.sources.narrow_reading import whole
 _OUTPUT = Row("g", "name", "kind", "rows", "payload")
 
 
-def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arrivals]:
-    """The exchange's messages of one group and batch, by stream."""
+def arrivals(program: Program, messages: Iterable[Message]) -> list[Arrivals]:
+    """The messages of one group and batch, which are in order, by stream."""
     found = [Arrivals() for _ in program.streams]
-    #: By stream and number, what aggregates that are alike keep of rows.
+    #: By stream and number, partial aggregates of aggregates that are alike.
     folded: dict[tuple[int, int], list[tuple[int, pl.DataFrame]]] = {}
-    # In one order, the same on every replay, however Spark has mixed them.
-    for message in sorted(messages, key=_place):
-        if message.stream == CONTROL:
+    for message in messages:
+        if isinstance(message, ControlLine):
             _take_punctuation(program, found, json.loads(message.payload))
-            continue
-        arrived = found[message.stream]
-        match message.seq:
-            case exchange.MALFORMED_ROWS:
-                arrived.malformed.append(from_ipc(message.payload))
-            case exchange.PUNCTUATION:
-                arrived.punctuation.append(from_ipc(message.payload))
-                arrived.answers_for_punctuation |= bool(message.rows)
-            case exchange.NEWEST_OF:
-                column = program.streams[message.stream].further[message.rows].column
-                newest = arrived.highest.get(column, BEGINNING)
-                arrived.highest[column] = max(newest, int(message.newest))
-            case exchange.STAGED_RESULTS | exchange.RESULTS:
-                pass  # these only pass through (`handed_on`, `rows/host.py`)
-            case exchange.FIGURES:
-                figures = json.loads(message.payload)
-                if figures["late"]:
-                    arrived.passed.append((figures["late"], figures["oldest"]))
-            case exchange.FOLDED:
-                table = (message.rows, taken(message.payload))
-                folded.setdefault((message.stream, message.newest), []).append(table)
-            case exchange.FOR_OTHERS:
-                stream = program.streams[message.stream]
-                arrived.for_others.append(whole(taken(message.payload), stream))
-            case exchange.STREAM_PROGRESS:
-                arrived.newest = max(arrived.newest, int(message.newest))
-                arrived.rows += int(message.rows)
-                if message.payload is not None:
-                    foremost = from_ipc(message.payload).get_column(FOREMOST)
-                    arrived.foremost += foremost.to_list()
-            case _:
-                stream = program.streams[message.stream]
-                arrived.blocks.append(whole(taken(message.payload), stream))
+        elif isinstance(message, PartialAggregates):
+            table = (message.rows, taken(message.payload))
+            folded.setdefault((message.stream, message.aggregate), []).append(table)
+        else:
+            _take(message, found[message.stream], program.streams[message.stream])
     for (number, operator), tables in folded.items():
         found[number].folded += _folded(program, operator, tables)
     return found
 
 
-def _place(message: exchange.Message) -> tuple[int, int, int, int, bytes]:
-    """Where a message stands among those of its group and batch."""
-    newest = message.newest if message.seq == exchange.FOR_OTHERS else 0
-    return message.stream, message.task, message.seq, newest, message.payload or b""
+def _take(message: Message, arrived: Arrivals, stream: Stream) -> None:
+    """Take a message about one stream."""
+    match message:
+        case RowBlock():
+            arrived.blocks.append(whole(taken(message.payload), stream))
+        case SharedRows():
+            arrived.for_others.append(whole(taken(message.payload), stream))
+        case MalformedRows():
+            arrived.malformed.append(from_ipc(message.payload))
+        case PunctuationRows():
+            arrived.punctuation.append(from_ipc(message.payload))
+            arrived.answers_for_punctuation |= message.reports
+        case TaskProgress():
+            arrived.newest = max(arrived.newest, message.newest)
+            arrived.rows += message.rows
+            if message.payload:
+                arrived.foremost += from_ipc(message.payload).get_column(FOREMOST).to_list()
+        case FurtherProgress():
+            newest = arrived.highest.get(message.column, BEGINNING)
+            arrived.highest[message.column] = max(newest, message.newest)
+        case RowFigures():
+            if message.late:
+                arrived.passed.append((message.late, message.oldest))
+        case StagedResults() | QueryResults():
+            pass  # these only pass through (`handed_on`, `rows/host.py`)
+        case _:
+            raise PenstockBug(f"no group takes {message}")
 
 
 def _folded(
@@ -121,16 +129,15 @@ def _about(message: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
     return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
 
 
-def handed_on(group: int, program: Program, messages: Iterable[exchange.Message]) -> Iterator[Row]:
+def handed_on(group: int, messages: Iterable[Message]) -> Iterator[Row]:
     """The results of tasks of the exchange, as the operator's output columns.
 
     They have written them, or sent them on, where the directory is another one than the driver's.
     """
     for message in messages:
-        if message.seq == exchange.RESULTS:
-            name = [*program.queries][message.newest]
-            yield _OUTPUT(group, name, RESULT, message.rows, message.payload)
-        if message.seq == exchange.STAGED_RESULTS:
+        if isinstance(message, QueryResults):
+            yield _OUTPUT(group, message.query, RESULT, message.rows, message.payload)
+        if isinstance(message, StagedResults):
             name = told_of(message.payload).item(0, "query")
             yield _OUTPUT(group, name, STAGED, message.rows, message.payload)
 

@@ -103,6 +103,7 @@ class GroupProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         from penstock.spark.catching_up.read_again import read_again
+        from penstock.spark.exchange.messages import in_order
         from penstock.spark.faults import reach
         from penstock.spark.group_messages import arrivals, handed_on, packed
 
@@ -114,7 +115,7 @@ class GroupProcessor(StatefulProcessor):
         before = self._kept.read()
         host = self._host(group, before)
         reach("group.restored")
-        messages = list(rows)
+        messages = in_order(rows)
         live, told = self._program.live, self._told
         again = {
             int(change): read_again(host.behind[int(change)].program, slice, group, told)
@@ -126,7 +127,7 @@ class GroupProcessor(StatefulProcessor):
         self._kept.write(host, token, before)
         _ALIVE.leave(self._query, group, token, host)
         reach("group.kept")
-        yield from handed_on(group, live, messages)
+        yield from handed_on(group, messages)
         yield from packed(group, host, answers, told)
         reach("group.over")
 

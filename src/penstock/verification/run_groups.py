@@ -15,7 +15,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import END
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
-from penstock.spark.exchange.exchange import Message
+from penstock.spark.exchange.messages import Record
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -152,7 +152,7 @@ def _process_with_losses(
     def failed(group: int) -> Sequence[Worker]:
         return chance.sample(workers, chance.choice((0, 0, 0, 1, 2)))
 
-    def shuffled(lines: list[Message]) -> list[Message]:
+    def shuffled(lines: list[Record]) -> list[Record]:
         return chance.sample(lines, len(lines))
 
     for batch in batches:

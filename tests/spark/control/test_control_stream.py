@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.errors import HostError
-from penstock.model.timestamps import BEGINNING, END
-from penstock.spark.control.control_stream import CONTROL, END_OF_RUN, KEPT, ControlStream, about
-from penstock.spark.exchange.exchange import SCHEMA
+from penstock.model.timestamps import END
+from penstock.spark.control.control_stream import END_OF_RUN, KEPT, ControlStream, about
+from penstock.spark.exchange.messages import CONTROL, SCHEMA, ControlLine, Record, message_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,4 +106,4 @@ def test_every_group_hears_every_message(spark: SparkSession, tmp_path: Path) ->
     ]
     for line in heard:
         assert list(line) == SCHEMA.names
-        assert (line["stream"], line["newest"], line["rows"]) == (CONTROL, BEGINNING, 0)
+        assert message_of(Record(**line)) == ControlLine(CONTROL, 0, payload=line["payload"])

@@ -18,7 +18,13 @@ from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.spark.control.told import Told
 from penstock.spark.exchange import alike_aggregates as module
-from penstock.spark.exchange.exchange import FOLDED, FOR_OTHERS
+from penstock.spark.exchange.messages import (
+    Message,
+    PartialAggregates,
+    RowBlock,
+    SharedRows,
+    message_of,
+)
 from penstock.spark.in_memory.micro_batches import Exchange, MicroBatch
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.draw import Draw, Drawn, examples, several
@@ -76,14 +82,15 @@ def test_aggregates_together_and_beside_a_join_give_the_oracles_answer(data, gro
     assert_kept_well(pipeline)
 
 
-def messages(*texts: str, slack: int | None = 5) -> dict[int, int]:
+def messages(*texts: str, slack: int | None = 5) -> dict[type[Message], int]:
     """How many messages of each kind the exchange sends of some rows."""
     declared = [Declared("a", slack), Declared("b", slack)]
     [share] = assign_pipelines(plans_of(declared, list(texts)))
     exchange = Exchange(optimize(share.queries), share.keys, GROUPS[:1])
     rows = [{"k": "x", "v": n % 7, "d": 0.5, "ts": n} for n in range(40)]
     told = Told(dict.fromkeys(exchange.early, BEGINNING))
-    return Counter(each.seq for each in exchange.messages(MicroBatch({"a": [[rows]]}), told))
+    sent = exchange.messages(MicroBatch({"a": [[rows]]}), told)
+    return Counter(type(message_of(each)) for each in sent)
 
 
 COUNT = "SELECT k, count(*) AS n FROM a [RANGE 10 MICROSECONDS] WHERE v {} GROUP BY k"
@@ -91,18 +98,17 @@ COUNT = "SELECT k, count(*) AS n FROM a [RANGE 10 MICROSECONDS] WHERE v {} GROUP
 
 def test_aggregates_that_differ_in_their_filters_send_one_table() -> None:
     found = messages(*(COUNT.format(f"= {n}") for n in range(5)))
-    assert found[FOLDED] == 1 and found[FOR_OTHERS] == 0
+    assert found[PartialAggregates] == 1 and found[SharedRows] == 0
     longer = COUNT.replace("10", "20")
-    assert (
-        messages(*(text.format(f"> {n}") for n in (1, 2) for text in (COUNT, longer)))[FOLDED] == 2
-    )
+    both = messages(*(text.format(f"> {n}") for n in (1, 2) for text in (COUNT, longer)))
+    assert both[PartialAggregates] == 2
 
 
 def test_beside_a_join_only_rows_that_it_takes_are_sent() -> None:
     found = messages(COUNT.format("= 1"), f"{JOIN} AND x.v = 3")
-    assert found[FOLDED] == found[FOR_OTHERS] == 1
-    assert not any(seq >= 0 for seq in found)
+    assert found[PartialAggregates] == found[SharedRows] == 1
+    assert RowBlock not in found
     # What the join reads, too, needs rows.
-    assert messages(COUNT.format("= 3"), f"{JOIN} AND x.v = 3")[FOLDED] == 0
+    assert messages(COUNT.format("= 3"), f"{JOIN} AND x.v = 3")[PartialAggregates] == 0
     # Rows in order are put in order in the groups, all of a batch together.
-    assert messages(COUNT.format("= 1"), f"{JOIN} AND x.v = 3", slack=0)[FOLDED] == 0
+    assert messages(COUNT.format("= 1"), f"{JOIN} AND x.v = 3", slack=0)[PartialAggregates] == 0

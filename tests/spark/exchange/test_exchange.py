@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -16,16 +14,21 @@ from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
 from penstock.spark.control.told import Told
-from penstock.spark.exchange.exchange import (
+from penstock.spark.exchange.exchange import Packer
+from penstock.spark.exchange.messages import (
     DDL,
-    MALFORMED_ROWS,
     SCHEMA,
-    STREAM_PROGRESS,
-    Packer,
+    MalformedRows,
+    Message,
+    RowBlock,
+    TaskProgress,
+    in_order,
+    message_of,
 )
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.placement.partitioning import PartitionKeys
+from tests.spark.exchange.records import addressed, records_in
 
 GROUPS = (2, 0, 14)
 COLUMNS = (Column("ts", Type.BIGINT), Column("v", Type.INT))
@@ -47,53 +50,60 @@ def packer(on: str | None = "ts", keys: PartitionKeys = ("v",)) -> Packer:
     return Packer(7, Stream("s", COLUMNS, kind, on), keys, GROUPS)
 
 
-def packed(each: list[list[tuple[int | None, int]]], on: str | None = "ts") -> list[dict[str, Any]]:
-    lines = list(packer(on)(batch(rows) for rows in each))
-    assert all(line.schema == SCHEMA for line in lines)
-    return [line for batch in lines for line in batch.to_pylist()]
+def packed(
+    each: list[list[tuple[int | None, int]]], on: str | None = "ts"
+) -> list[tuple[int, Message]]:
+    return addressed(packer(on)(batch(rows) for rows in each))
+
+
+def progress(sent: list[tuple[int, Message]]) -> list[tuple[int, TaskProgress]]:
+    return [(group, each) for group, each in sent if isinstance(each, TaskProgress)]
 
 
 @given(blocks)
 def test_every_row_is_in_one_block_of_its_group_in_order(each):
-    lines = [line for line in packed(each) if line["seq"] >= 0]
+    sent = [(group, line) for group, line in packed(each) if isinstance(line, RowBlock)]
     for place, group in enumerate(GROUPS):
-        mine = [from_ipc(line["payload"]) for line in lines if line["g"] == group]
+        mine = [from_ipc(line.payload) for of, line in sent if of == group]
         got = [row for part in mine for row in part.rows()]
         values = pl.DataFrame({"v": [v for rows in each for _, v in rows]}, {"v": pl.Int32})
         places = spread(values, ["v"], len(GROUPS)).to_list()
         rows = [row for rows in each for row in rows]
         assert got == [row for row, at in zip(rows, places, strict=True) if at == place]
-    assert [line["seq"] for line in lines] == list(range(len(lines)))
-    assert all(line["rows"] == from_ipc(line["payload"]).height for line in lines)
+
+
+@given(blocks)
+def test_messages_of_a_task_are_numbered_in_their_order_and_taken_in_it(each):
+    records = records_in(packer()(batch(rows) for rows in each))
+    numbers = [record.number for record in records]
+    assert numbers == sorted(numbers)
+    assert in_order(records[::-1]) == [message_of(record) for record in records]
 
 
 @given(blocks)
 def test_every_group_hears_the_newest_time_of_the_task(each):
-    lines = [line for line in packed(each) if line["seq"] < 0]
+    sent = progress(packed(each))
     rows = [row for block in each for row in block]
     if not rows:
-        assert lines == []
+        assert sent == []
         return
     newest = max((ts for ts, _ in rows if ts is not None), default=BEGINNING)
-    assert [line["g"] for line in lines] == list(GROUPS)
-    for line in lines:
-        assert (line["newest"], line["rows"], line["stream"]) == (newest, len(rows), 7)
-        assert line["payload"] is None
+    assert [group for group, _ in sent] == list(GROUPS)
+    assert {line for _, line in sent} == {TaskProgress(7, 0, newest, len(rows))}
 
 
 def test_a_stream_without_time_has_nothing_newest() -> None:
-    lines = packed([[(5, 0)]], on=None)
-    assert {line["newest"] for line in lines if line["seq"] < 0} == {BEGINNING}
+    assert {line.newest for _, line in progress(packed([[(5, 0)]], on=None))} == {BEGINNING}
 
 
 def test_a_time_beyond_all_bounds_is_not_the_newest() -> None:
-    lines = packed([[(END, 0), (5, 2), (END + 7, 0)], [(END, 0)]])
-    assert {line["newest"] for line in lines if line["seq"] < 0} == {5}
+    sent = progress(packed([[(END, 0), (5, 2), (END + 7, 0)], [(END, 0)]]))
+    assert {line.newest for _, line in sent} == {5}
 
 
 def test_blocks_do_not_carry_the_group() -> None:
-    [line, *_] = packed([[(5, 0)]])
-    assert from_ipc(line["payload"]).schema == {"ts": pl.Int64, "v": pl.Int32}
+    [(_, line), *_] = packed([[(5, 0)]])
+    assert from_ipc(line.payload).schema == {"ts": pl.Int64, "v": pl.Int32}
 
 
 def test_spark_is_told_the_same_columns() -> None:
@@ -112,9 +122,8 @@ def test_rows_from_the_future_are_set_aside_and_raise_no_bound(
     stream = Stream("s", columns, TimestampKind.EXTERNAL, "ts", timing=timing)
     rows = batch([(5, 1), (111, 2), (110, 3), (None, 4)])
     packer = Packer(7, stream, (), GROUPS, Preaggregation(max_jump=jump))
-    told = Told(now=100).as_text()
-    lines = [line for b in packer.run(iter([rows]), 0, told) for line in b.to_pylist()]
-    [bad] = [from_ipc(line["payload"]) for line in lines if line["seq"] == MALFORMED_ROWS]
+    sent = addressed(packer.run(iter([rows]), 0, Told(now=100)))
+    [bad] = [from_ipc(line.payload) for _, line in sent if isinstance(line, MalformedRows)]
     assert bad.to_dicts() == [
         {
             "ts": "111",
@@ -122,8 +131,6 @@ def test_rows_from_the_future_are_set_aside_and_raise_no_bound(
             "reason": f"ts: 1970-01-01 00:00:00.000111 is more than {reason} of the clock",
         }
     ]
-    [good] = [from_ipc(line["payload"]) for line in lines if line["seq"] >= 0]
+    [good] = [from_ipc(line.payload) for _, line in sent if isinstance(line, RowBlock)]
     assert good.rows() == [(5, 1), (110, 3), (None, 4)]
-    assert {(line["newest"], line["rows"]) for line in lines if line["seq"] == STREAM_PROGRESS} == {
-        (110, 4)
-    }
+    assert {(line.newest, line.rows) for _, line in progress(sent)} == {(110, 4)}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import same_rows
-from penstock.spark.exchange.exchange import FOLDED, STREAM_PROGRESS
+from penstock.spark.exchange.messages import PartialAggregates, TaskProgress, message_of
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.draw import Draw, Drawn, examples
@@ -97,16 +97,16 @@ def rows_at(*times: int) -> list[dict[str, Any]]:
 def test_rows_between_pieces_make_one_session_of_them(restarts: bool) -> None:
     pipeline, worker = pipeline_of(QUERY, Declared("a", 20)), Worker(None)
     first = MicroBatch({"a": [[rows_at(0, 2), rows_at(10, 18)]]})
-    sent = {line.seq for line in pipeline.exchange.messages(first, pipeline.told())}
-    assert sent == {FOLDED, STREAM_PROGRESS}
+    sent = {type(message_of(each)) for each in pipeline.exchange.messages(first, pipeline.told())}
+    assert sent == {PartialAggregates, TaskProgress}
     pipeline.process(first, lambda group: worker)
     assert pipeline.rows("result", "q0") == []
     if restarts:
         worker.forget()
         pipeline.outputs = []
     between = MicroBatch({"a": [[rows_at(14), rows_at(6, -3)]]})
-    sent = {line.seq for line in pipeline.exchange.messages(between, pipeline.told())}
-    assert (FOLDED in sent) is not restarts
+    sent = {type(message_of(each)) for each in pipeline.exchange.messages(between, pipeline.told())}
+    assert (PartialAggregates in sent) is not restarts
     pipeline.process(between, lambda group: worker)
     pipeline.process(MicroBatch(bounds={"a": END}), lambda group: worker)
     [found] = pipeline.rows("result", "q0")

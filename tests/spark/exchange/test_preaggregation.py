@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from penstock.io.results import write_part
@@ -26,13 +25,13 @@ from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import about
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import RESULT
-from penstock.spark.exchange.exchange import (
-    FOLDED,
-    SCHEMA,
-    STAGED_RESULTS,
-    STREAM_PROGRESS,
+from penstock.spark.exchange.exchange import Packer
+from penstock.spark.exchange.messages import (
     Message,
-    Packer,
+    PartialAggregates,
+    RowBlock,
+    StagedResults,
+    TaskProgress,
 )
 from penstock.spark.exchange.preaggregation import (
     folds_for,
@@ -43,6 +42,7 @@ from penstock.spark.group_messages import handed_on
 from penstock.spark.in_memory.micro_batches import MicroBatch, Worker, block_of
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.random_streams import Declared
+from tests.spark.exchange.records import height, messages_in
 from tests.spark.group_pipelines import pipeline_of, plans_of
 
 TUMBLING = "SELECT k, count(*) AS n, sum(v) AS total FROM a [RANGE 10 MICROSECONDS] GROUP BY k"
@@ -125,26 +125,19 @@ def rows_of(count: int, keys: int) -> list[dict[str, Any]]:
 
 def packed(
     rows: list[dict[str, Any]], told: dict[str, int] | None, text: str = TUMBLING, **when: Any
-) -> pl.DataFrame:
+) -> list[Message]:
     share, program = planned(text)
     stream: Stream = program.streams[0]
     how = replace(preaggregations(program, share.keys)["a"], **when)
     packer = Packer(0, stream, share.keys["a"], GROUPS, how)
-    heard = None if told is None else Told(told).as_text()
-    lines = packer.run(iter([block_of(stream, rows)]), 0, heard)
-    found = pl.from_arrow(pa.Table.from_batches(list(lines), schema=SCHEMA))
-    assert isinstance(found, pl.DataFrame)
-    return found
+    return messages_in(packer.run(iter([block_of(stream, rows)]), 0, Told(told or {})))
 
 
-def counted(lines: pl.DataFrame) -> tuple[int, int, int]:
+def counted(sent: list[Message]) -> tuple[int, int, int]:
     """Rows that were aggregated, that were not, and all."""
-    sums = [
-        int(lines.filter(which).get_column("rows").sum())
-        for which in (pl.col("seq") == FOLDED, pl.col("seq") >= 0)
-    ]
-    whole = lines.filter(pl.col("seq") == STREAM_PROGRESS).get_column("rows")
-    return sums[0], sums[1], whole[0]
+    folded = sum(each.rows for each in sent if isinstance(each, PartialAggregates))
+    whole = next(each.rows for each in sent if isinstance(each, TaskProgress))
+    return folded, sum(height(each) for each in sent if isinstance(each, RowBlock)), whole
 
 
 def test_rows_that_may_be_late_are_sent_as_they_are() -> None:
@@ -229,14 +222,11 @@ READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
 ROWS = "SELECT k, v * 2 AS w, ts FROM a WHERE v >= 10"
 
 
-def staged(tmp_path: Path, *texts: str, told: Told) -> pl.DataFrame:
+def staged(tmp_path: Path, *texts: str, told: Told) -> list[Message]:
     share, program = planned(*texts)
     stream: Stream = program.streams[0]
     packer = Packer(0, stream, share.keys["a"], GROUPS, preaggregations(program, share.keys)["a"])
-    lines = packer.run(iter([block_of(stream, rows_of(5000, keys=7))]), 0, told.as_text())
-    found = pl.from_arrow(pa.Table.from_batches(list(lines), schema=SCHEMA))
-    assert isinstance(found, pl.DataFrame)
-    return found
+    return messages_in(packer.run(iter([block_of(stream, rows_of(5000, keys=7))]), 0, told))
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
@@ -245,8 +235,8 @@ def test_results_of_queries_over_single_rows_are_written_by_the_tasks(
 ) -> None:
     sinks = {"q0": (format, str(tmp_path))}
     lines = staged(tmp_path, ROWS, told=Told({"a": 20}, sinks))
-    [line] = lines.filter(pl.col("seq") == STAGED_RESULTS).to_dicts()
-    [which] = from_ipc(line["payload"]).to_dicts()
+    [line] = [each for each in lines if isinstance(each, StagedResults)]
+    [which] = from_ipc(line.payload).to_dicts()
     expected = [row for row in rows_of(5000, keys=7) if row["v"] >= 10 and row["ts"] >= 20]
     assert (which["query"], which["rows"]) == ("q0", len(expected))
     whole = write_part(
@@ -269,9 +259,7 @@ def test_results_that_cannot_be_written_where_they_are_made_are_handed_on(tmp_pa
     sinks = {"q0": ("parquet", str(tmp_path), "_owner.another")}
     lines = staged(tmp_path, ROWS, TUMBLING, told=Told({"a": BEGINNING}, sinks))
     assert list(tmp_path.iterdir()) == []
-    _, program = planned(ROWS, TUMBLING)
-    messages = [Message(**line) for line in lines.to_dicts()]
-    found = [row for row in handed_on(0, program, messages) if row["kind"] == RESULT]
+    found = [row for row in handed_on(0, lines) if row["kind"] == RESULT]
     assert {row["name"] for row in found} == {"q0"}
     wanted = [row["v"] * 2 for row in rows_of(5000, keys=7) if row["v"] >= 10]
     results = pl.concat([from_ipc(row["payload"]) for row in found])
@@ -284,5 +272,5 @@ def test_where_the_driver_wants_the_results_all_rows_go_to_the_groups(tmp_path: 
     sinks = {"q0": ("parquet", str(tmp_path))}
     both = staged(tmp_path, ROWS, TUMBLING, told=Told({"a": BEGINNING}, sinks))
     assert counted(both) == (5000, 0, 5000)
-    assert STAGED_RESULTS in both.get_column("seq")
+    assert any(isinstance(each, StagedResults) for each in both)
     assert counted(staged(tmp_path, ROWS, TUMBLING, told=Told({"a": 0}))) == (0, 5000, 5000)

@@ -24,6 +24,7 @@ from penstock.optimizer.options import Options
 from penstock.spark import faults
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import about
+from penstock.spark.exchange.messages import RowBlock
 from penstock.spark.group_messages import arrivals
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -44,6 +45,7 @@ from tests.engine.random_streams import (
     careless_arrivals,
     declarations,
 )
+from tests.spark.exchange.records import height
 from tests.spark.group_pipelines import plans_of
 
 COLUMNS = ("k", "v", "d", "ts", "v * 2", "concat(k, 'x')", "abs(d)", "v > 2")
@@ -194,7 +196,7 @@ def test_late_rows_that_go_in_are_served_where_they_are_read(tmp_path: Path) -> 
     assert (tally["passed"], tally["late"], tally["lateness"]) == (2, 0, 31)
     # Only the row without a time went to the driver.
     [lines] = [call.args[1] for call in arrived.call_args_list]
-    assert [line.rows for line in lines if line.seq >= 0] == [1]
+    assert [height(line) for line in lines if isinstance(line, RowBlock)] == [1]
 
 
 def test_many_results_are_written_by_tasks_and_few_are_sent(tmp_path: Path) -> None:

@@ -15,12 +15,14 @@ from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
 from penstock.spark.control.told import Told
-from penstock.spark.exchange.exchange import RESULTS, SCHEMA, Packer
+from penstock.spark.exchange.exchange import Packer
+from penstock.spark.exchange.messages import QueryResults, RowBlock
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.sources.direct_files import PATH, read_file
 from penstock.spark.sources.narrow_reading import Needed, columns_needed, whole
 from tests.engine.random_streams import Declared
+from tests.spark.exchange.records import messages_in
 from tests.spark.group_pipelines import plans_of
 
 COLUMNS = {"k": Type.STRING, "v": Type.INT, "d": Type.DOUBLE, "ts": Type.TIMESTAMP}
@@ -121,7 +123,7 @@ def test_results_are_the_same(tmp_path: Path, late: bool) -> None:
     packer = Packer(0, STREAM, None, [0], queries)
     batch = pa.RecordBatch.from_pydict({PATH: [str(tmp_path / "a.parquet")]})
     told = Told({"a": 15 if late else BEGINNING}, pass_late=["a"])
-    lines = packer.run(iter([batch]), 0, told.as_text())
-    found = pa.Table.from_batches(list(lines), schema=SCHEMA).to_pylist()
-    assert [line["rows"] for line in found if line["seq"] == RESULTS] == [2, 2]
-    assert not [line for line in found if line["seq"] >= 0]
+    lines = packer.run(iter([batch]), 0, told)
+    sent = messages_in(lines)
+    assert [each.rows for each in sent if isinstance(each, QueryResults)] == [2, 2]
+    assert not [each for each in sent if isinstance(each, RowBlock)]

@@ -14,8 +14,7 @@ The end of a run is such a file as well, under no stream's name: whatever waits 
 bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`). For
 native pipelines these bounds are written here.
 
-Every group gets all punctuation, in the shape of the exchange: `stream` is CONTROL, the line is the
-payload.
+Every group gets all punctuation, as messages of the exchange.
 """
 
 from __future__ import annotations
@@ -35,13 +34,10 @@ from pyspark.sql import functions as F
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where, to_json
-from penstock.model.timestamps import BEGINNING
+from penstock.spark.exchange.messages import control_columns
 from penstock.spark.faults import reach, step
 from penstock.spark.sources.directories import own_folder
 from penstock.spark.state.spark_files import damaged
-
-#: Number of the control stream where a stream has its number.
-CONTROL = -1
 
 #: The name under which a line's checksum stands.
 CHECKSUM = ""
@@ -128,15 +124,7 @@ class ControlStream:
         reader, place = own_folder(spark, self.folder)
         files = reader.text(place)
         # As text, which is one call of Java's: as expressions it would be a hundred.
-        return files.selectExpr(
-            f"explode(array({', '.join(f'{group}L' for group in groups)})) AS `g`",
-            f"{CONTROL} AS `stream`",
-            "0 AS `task`",
-            "0 AS `seq`",
-            f"{BEGINNING}L AS `newest`",
-            "0L AS `rows`",
-            "encode(value, 'utf-8') AS `payload`",
-        )
+        return files.selectExpr(*control_columns(groups, "value"))
 
 
 def is_read_first(sources: Sequence[str], folder: str) -> bool:

@@ -7,42 +7,24 @@ group learns in the same micro-batch how far the whole stream has come, even if 
 was there. Of a stream that no query reads any more nothing else is sent. On one machine large
 blocks lie in shared memory, and payloads say where (`hand_over`).
 
-Messages of the exchange have one shape, whatever the stream:
+What tasks send is in `messages`. Malformed rows were recognised by `conforming`; they belong to no
+group, and one carries them to where they are handed out. Rows that are punctuation (PUNCTUATED BY)
+go to every group; one of them answers for those that are refused.
 
-    column   a block           progress                   malformed rows       punctuation
-    g        the group's key   the group's key            some group's key     the group's key
-    stream   number of it      number of it               number of it         number of it
-    task     who packed it     who sends it               who packed them      who packed it
-    seq      its number        STREAM_PROGRESS; NEWEST_OF MALFORMED_ROWS       PUNCTUATION
-    newest   BEGINNING         newest timestamp, ticks;   BEGINNING            BEGINNING
-                               BEGINNING: none
-    rows     rows in it        rows the task saw; which   rows in it           how many, for one
-                               of the other times it is                        group; else 0
-    payload  Arrow IPC         NULL, or the foremost      Arrow IPC, all text  Arrow IPC
-                               timestamps (SLACK n ROWS)
-
-(task, seq) puts blocks into one order, the same on every replay. Malformed rows were recognised by
-`conforming`; they belong to no group, and one carries them to where they are handed out. Rows that
-are punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
-
-Rows may be aggregated here already (`preaggregation`). Then a message is like that of a block, with
-FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload,
-those of others that are alike among them (`alike_aggregates`); `rows` is how many rows are in them,
-shared out to the groups. Rows that others read, too, are FOR_OTHERS then, in the order of `newest`.
-Results of queries that look at single rows may even be written here; STAGED_RESULTS says to which
-files. RESULTS are results themselves, with the query's place among those of the program as
-`newest`, where they cannot be written here. Where messages go to the driver, since there are only
-such queries (`spark/rows/`), few results are sent so, too, and FIGURES is JSON: how many late rows
-went in here and the oldest of them, and the rows that each operator has read and put out.
+Rows may be aggregated here already (`preaggregation`): partial aggregates are sent instead, those
+of aggregates that are alike in one message (`alike_aggregates`), with the number of rows in them,
+shared out to the groups. Other operators get such rows as they are. Results of queries that look at
+single rows are written here, or sent on where the task cannot write them. Where messages go to the
+driver, since there are only such queries (`spark/rows/`), few results are sent so, too, with
+figures of late rows and operators.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -58,6 +40,20 @@ from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.control.told import TOLD, Told
 from penstock.spark.exchange.folding import Folding, Partials
 from penstock.spark.exchange.hand_over import HandOver
+from penstock.spark.exchange.messages import (
+    FurtherProgress,
+    MalformedRows,
+    Message,
+    PartialAggregates,
+    PunctuationRows,
+    QueryResults,
+    RowBlock,
+    RowFigures,
+    SharedRows,
+    StagedResults,
+    TaskProgress,
+    record_batch,
+)
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.exchange.reached import Reached
 from penstock.spark.exchange.row_query import RowResults
@@ -71,42 +67,14 @@ from penstock.spark.sources.narrow_reading import Needed
 from penstock.spark.worker import forget_ended, leave_out_modules
 
 GROUP = "penstock_group"
-#: Where a block has its number.
-STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
-FOLDED, STAGED_RESULTS, RESULTS, FIGURES, FOR_OTHERS = -5, -6, -7, -8, -9
 #: Spark handles many messages of a few megabytes better than one of hundreds.
 ROWS_PER_MESSAGE = 1 << 18
 
-SCHEMA = pa.schema(
-    [
-        ("g", pa.int64()),
-        ("stream", pa.int32()),
-        ("task", pa.int32()),
-        ("seq", pa.int32()),
-        ("newest", pa.int64()),
-        ("rows", pa.int64()),
-        ("payload", pa.binary()),
-    ]
-)
-DDL = "g BIGINT, stream INT, task INT, seq INT, newest BIGINT, rows BIGINT, payload BINARY"
-
 Batches = Iterator[pa.RecordBatch]
-#: Rows as the payload of a message.
-Payload = Callable[[pl.DataFrame], bytes]
+#: Messages, and the groups they go to.
+Addressed = Iterator[tuple[Sequence[int], Message]]
 
 _NONE = Preaggregation()
-
-
-class Message(NamedTuple):
-    """A message as groups get it: a row of Spark's has the same names."""
-
-    g: int
-    stream: int
-    task: int
-    seq: int
-    newest: int
-    rows: int
-    payload: Any  # bytes, or None
 
 
 @dataclass(frozen=True)
@@ -129,13 +97,12 @@ class Packer:
 
         context = TaskContext.get()
         if context is None:
-            yield from self.run(batches, 0, None)
+            yield from self.run(batches, 0, Told())
             return
         leave_out_modules()
-        text = context.getLocalProperty(TOLD)
-        told = Told.of(text)
+        told = Told.of(context.getLocalProperty(TOLD))
         forget_ended(told.running)
-        yield from self._for(told.program).run(batches, context.partitionId(), text)
+        yield from self._for(told.program).run(batches, context.partitionId(), told)
 
     def _for(self, program: str) -> Packer:
         """The same for another program than it came with."""
@@ -144,17 +111,21 @@ class Packer:
         early = shipped(program).early[self.stream.name]
         return replace(self, preaggregation=early)
 
-    def run(self, batches: Batches, task: int, text: str | None) -> Batches:
-        """The messages of one task; `text` is what it was told by the driver."""
+    def run(self, batches: Batches, task: int, told: Told) -> Batches:
+        """The messages of one task, as records."""
+        for number, (groups, message) in enumerate(self._messages(batches, task, told)):
+            yield record_batch(groups, number, message)
+
+    def _messages(self, batches: Batches, task: int, told: Told) -> Addressed:
+        """The messages of one task, and the groups they go to."""
         reach("exchange.begin")
-        told = Told.of(text)
         how = self.preaggregation
         since = how.on_time_from(told, self.stream.name)
         hand_over = HandOver(told)
         results = RowResults(self.stream.name, how.queries, told, sends=not how.has_groups)
         folding = Folding(how, len(self.stream.exchanged))
         marker, reached = self.stream.timing.marker, Reached(self.stream)
-        count = seq = 0
+        count = 0
         all_from = told.on_time_from.get(self.stream.name, END) if how.is_read else BEGINNING
         needed = how.needed(BEGINNING if results.passes_late else all_from, self.stream)
         blocks = (self._blocks(batch, needed, told) for batch in batches)
@@ -162,8 +133,7 @@ class Packer:
             count += rows.height
             if bad is not None and bad.height and how.is_read:
                 count += bad.height
-                group = self.groups[task % len(self.groups)]
-                yield _message(group, self.number, task, MALFORMED_ROWS, bad)
+                yield self._any_group(task), MalformedRows(self.number, task, payload=to_ipc(bad))
             if marker is not None and rows.get_column(marker).any():
                 is_punctuation = rows.get_column(marker).fill_null(False)
                 yield from self._punctuation(task, rows.filter(is_punctuation))
@@ -175,39 +145,27 @@ class Packer:
                 left, ready = self._ready(rows, since, results)
                 if folding.take(ready):
                     rows = left
-                    yield from self._shared_out(folding.full(), task, hand_over.payload)
+                    yield from self._shared_out(folding.full(), task, hand_over)
                     yield from self._served(results, ready, task)
                     others = how.others.rows(ready)
                     others = others if needed is None else needed.of(others, self.stream)
                     for group, part in self._parts(others, task, self.keys):
-                        yield _message(
-                            group,
-                            self.number,
-                            task,
-                            FOR_OTHERS,
-                            part,
-                            newest=seq,
-                            payload=hand_over.payload,
-                        )
-                        seq += 1
+                        payload = hand_over.payload(part)
+                        yield [group], SharedRows(self.number, task, payload=payload)
                 else:
                     # Where a task's rows do not become fewer, those that follow will not either.
                     since = END
             sent = rows if needed is None else needed.of(rows, self.stream)
             for group, part in self._parts(sent, task, self.keys):
-                yield _message(group, self.number, task, seq, part, payload=hand_over.payload)
-                seq += 1
-        yield from self._shared_out(folding.rest(), task, hand_over.payload)
+                payload = hand_over.payload(part)
+                yield [group], RowBlock(self.number, task, payload=payload)
+        yield from self._shared_out(folding.rest(), task, hand_over)
         reach("exchange.packed")
         if count:
-            foremost = reached.foremost
-            payload = to_ipc(foremost.to_frame()) if foremost.len() else None
-            yield self._told(task, STREAM_PROGRESS, reached.newest, count, payload)
-            for number, newest in enumerate(reached.newest_of.values()):
-                yield self._told(task, NEWEST_OF, newest, number)
+            yield from self._progress(task, reached, count)
         if count and not how.has_groups:
-            figures = json.dumps(results.figures()).encode()
-            yield self._told(task, FIGURES, BEGINNING, 0, figures)
+            late, oldest, operators = results.figures()
+            yield self.groups, RowFigures(self.number, task, late, oldest, operators)
         reach("exchange.over")
 
     def _blocks(
@@ -291,64 +249,49 @@ class Packer:
             return rows.clear(), rows
         return rows.filter(~is_ready), rows.filter(is_ready)
 
-    def _served(self, results: RowResults, rows: pl.DataFrame, task: int) -> Batches:
+    def _served(self, results: RowResults, rows: pl.DataFrame, task: int) -> Addressed:
         """Results of queries that look at single rows, for some group or the driver to hand on."""
-        numbers = {query.name: query.number for query in self.preaggregation.queries}
-        group = self.groups[task % len(self.groups)]
+        groups = self._any_group(task)
         for query, count, content in results.of(rows):
             if isinstance(content, bytes):
-                yield _message(group, self.number, task, STAGED_RESULTS, content, count)
+                yield groups, StagedResults(self.number, task, count, payload=content)
                 continue
             for part in content.iter_slices(ROWS_PER_MESSAGE):
-                number = numbers[query]
-                yield _message(group, self.number, task, RESULTS, part, newest=number)
+                payload = to_ipc(part)
+                yield groups, QueryResults(self.number, task, query, part.height, payload=payload)
 
-    def _shared_out(self, folded: Iterable[Partials], task: int, payload: Payload) -> Batches:
+    def _shared_out(self, folded: Iterable[Partials], task: int, hand_over: HandOver) -> Addressed:
         """Partial aggregates to the groups they belong to."""
         for aggregates, partials, rows in folded:
             left, of = rows, partials.height
             for group, part in self._parts(partials, task, aggregates.keys):
                 share = left if part.height == of else round(left * part.height / of)
                 left, of = left - share, of - part.height
-                number = aggregates.number
-                yield _message(group, self.number, task, FOLDED, part, share, number, payload)
+                number, payload = aggregates.number, hand_over.payload(part)
+                yield [group], PartialAggregates(self.number, task, number, share, payload=payload)
 
-    def _told(
-        self, task: int, seq: int, newest: int, rows: int, payload: bytes | None = None
-    ) -> pa.RecordBatch:
-        """A message of progress to every group."""
-        values = (self.number, task, seq, newest, rows, payload)
-        messages = [dict(zip(SCHEMA.names, (group, *values), strict=True)) for group in self.groups]
-        return pa.RecordBatch.from_pylist(messages, schema=SCHEMA)
+    def _progress(self, task: int, reached: Reached, rows: int) -> Addressed:
+        """How far a task has come."""
+        foremost = reached.foremost
+        payload = to_ipc(foremost.to_frame()) if foremost.len() else b""
+        yield self.groups, TaskProgress(self.number, task, reached.newest, rows, payload=payload)
+        for column, newest in reached.newest_of.items():
+            yield self.groups, FurtherProgress(self.number, task, column, newest)
 
-    def _punctuation(self, task: int, rows: pl.DataFrame) -> Batches:
+    def _punctuation(self, task: int, rows: pl.DataFrame) -> Addressed:
         # What is computed of such a row says nothing about others.
-        rows = rows.drop(each.name for each in self.stream.computed)
-        for number, group in enumerate(self.groups):
-            yield _message(
-                group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height
-            )
+        payload = to_ipc(rows.drop(each.name for each in self.stream.computed))
+        first, *others = self.groups
+        yield [first], PunctuationRows(self.number, task, reports=True, payload=payload)
+        if others:
+            yield others, PunctuationRows(self.number, task, reports=False, payload=payload)
+
+    def _any_group(self, task: int) -> list[int]:
+        """Some group, which hands a message on; another one for each task."""
+        return [self.groups[task % len(self.groups)]]
 
 
 def _unpacked(
     number: int, stream: Stream, keys: PartitionKeys, groups: Sequence[int], early: bytes
 ) -> Packer:
     return Packer(number, stream, keys, groups, unpacked_early(early))
-
-
-def _message(
-    group: int,
-    stream: int,
-    task: int,
-    seq: int,
-    rows: pl.DataFrame | bytes,
-    count: int | None = None,
-    newest: int = BEGINNING,
-    payload: Payload = to_ipc,
-) -> pa.RecordBatch:
-    if isinstance(rows, pl.DataFrame):
-        count = rows.height if count is None else count
-        rows = payload(rows)
-    values = (group, stream, task, seq, newest, count, rows)
-    arrays = [pa.array([v], type=f.type) for v, f in zip(values, SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -173,7 +173,6 @@ def preaggregations(
     """For each stream of which it holds, the aggregates and queries that are all of its readers."""
     plans = program.operators
     numbers = {plan: number for number, plan in enumerate(plans)}
-    places = {name: place for place, name in enumerate(program.queries)}
     readers: dict[PhysicalPlan, list[PhysicalPlan]] = {plan: [] for plan in plans}
     for plan in plans:
         for below in plan.inputs:
@@ -202,9 +201,7 @@ def preaggregations(
                 for plan, steps, by in filter(None, mine):
                     if isinstance(plan.spec, _RESULTS):
                         of = results[plan]
-                        queries += [
-                            RowQuery(places[n], n, program.queries[n].schema, steps) for n in of
-                        ]
+                        queries += [RowQuery(n, program.queries[n].schema, steps) for n in of]
                     else:
                         specs = tuple(step.spec for step in steps)
                         aggregates.append(Preaggregate(numbers[plan], plan.spec, specs, by))

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -36,12 +36,8 @@ class RowStep(NamedTuple):
 
 @dataclass(frozen=True)
 class RowQuery:
-    """A query that looks at single rows: the operators in front of its results.
+    """A query that looks at single rows: the operators in front of its results."""
 
-    `number` is its place among the queries of the program.
-    """
-
-    number: int
     name: str
     schema: Schema
     steps: tuple[RowStep, ...]
@@ -99,9 +95,9 @@ class RowResults:
             self._late += times.len()
             self._oldest = min(self._oldest, int(times.min()))  # type: ignore[arg-type]
 
-    def figures(self) -> dict[str, Any]:
-        """Late rows that were served, and by operator the rows that it has read and put out."""
-        return {"late": self._late, "oldest": self._oldest, "operators": self._operators}
+    def figures(self) -> tuple[int, int, dict[str, list[int]]]:
+        """Late rows that were served, the oldest, and by operator the rows read and put out."""
+        return self._late, self._oldest, self._operators
 
     def _served(self, query: RowQuery, results: pl.DataFrame) -> Served:
         name, sink = query.name, self._told.sinks.get(query.name)

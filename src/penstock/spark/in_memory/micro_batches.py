@@ -13,7 +13,7 @@ that one was killed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,10 +30,10 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark import processor
 from penstock.spark.alive_graphs import AliveGraphs
-from penstock.spark.control.control_stream import CONTROL
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, SEVERAL, output_rows
-from penstock.spark.exchange.exchange import SCHEMA, Message, Packer
+from penstock.spark.exchange.exchange import Packer
+from penstock.spark.exchange.messages import CONTROL, SCHEMA, ControlLine, Record, record_batch
 from penstock.spark.exchange.preaggregation import SAMPLE, folds_for, for_streams, on_time_in
 from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import FakeStateStore
@@ -79,19 +79,19 @@ class Exchange:
         queries = for_streams if self.has_groups else row_queries
         self.early = queries(self.program.live, self.keys)
 
-    def messages(self, batch: MicroBatch, told: Told) -> list[Message]:
+    def messages(self, batch: MicroBatch, told: Told) -> list[Record]:
         """Everything that the exchange hands over in one micro-batch."""
         found = [
             message
             for number, stream in enumerate(self.program.streams)
             for task, blocks in enumerate(batch.rows.get(stream.name, ()))
-            for message in self._packed(number, stream, task, blocks, told.as_text())
+            for message in self._packed(number, stream, task, blocks, told)
         ]
         return found + (control_messages(self.groups, batch.bounds) if batch.bounds else [])
 
     def _packed(
-        self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]], told: str
-    ) -> list[Message]:
+        self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]], told: Told
+    ) -> list[Record]:
         batches = (block_of(stream, block) for block in blocks)
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
@@ -100,7 +100,7 @@ class Exchange:
         early = replace(early, sample=sample, least=1, gain=0, gain_of_sets=0)
         packer = Packer(number, stream, self.keys[stream.name], groups, early)
         packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
-        return [Message(**message) for message in packed.to_pylist()]
+        return [Record(**each) for each in packed.to_pylist()]
 
 
 def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
@@ -112,10 +112,10 @@ def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
     return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def control_messages(groups: Iterable[int], bounds: Mapping[str, int]) -> list[Message]:
+def control_messages(groups: Sequence[int], bounds: Mapping[str, int]) -> list[Record]:
     """What the control stream hands over when these bounds are new."""
-    payload = json.dumps(dict(bounds)).encode()
-    return [Message(g, CONTROL, 0, 0, BEGINNING, 0, payload) for g in groups]
+    line = ControlLine(CONTROL, 0, payload=json.dumps(dict(bounds)).encode())
+    return [Record(**each) for each in record_batch(groups, 0, line).to_pylist()]
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Worker:
         self.caches = {"": SegmentCache(self.folder)}
 
     def run(
-        self, program: Program, group: int, store: FakeStateStore, messages: Sequence[Message]
+        self, program: Program, group: int, store: FakeStateStore, messages: Sequence[Record]
     ) -> GroupOutput:
         """Attempt a batch of one group; what it keeps goes to `store`."""
         with self._at_work():
@@ -209,7 +209,7 @@ class FakePipeline:
         batch: MicroBatch,
         worker: Callable[[int], Worker],
         failed: Callable[[int], Sequence[Worker]] = lambda group: (),
-        shuffled: Callable[[list[Message]], list[Message]] = lambda messages: messages,
+        shuffled: Callable[[list[Record]], list[Record]] = lambda messages: messages,
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
         told = self.told()
@@ -238,7 +238,7 @@ class FakePipeline:
         return Told(dict.fromkeys(self.exchange.early, BEGINNING) if is_new else {})
 
     def _attempt(
-        self, group: int, worker: Callable[[int], Worker], messages: list[Message]
+        self, group: int, worker: Callable[[int], Worker], messages: list[Record]
     ) -> GroupOutput:
         """One group's batch; its state counts only if the worker gets to the end."""
         attempt, chosen = self.stores[group].copy(), worker(group)

@@ -14,7 +14,7 @@ import polars as pl
 
 from penstock.spark.delivery.delivery import RESULT, OutputRows
 from penstock.spark.epochs import Epoch
-from penstock.spark.exchange import exchange
+from penstock.spark.exchange.messages import Record, in_order
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     Killed,
@@ -43,9 +43,7 @@ class FakeRowPipeline:
     def process(
         self,
         batch: MicroBatch,
-        shuffled: Callable[[list[exchange.Message]], list[exchange.Message]] = lambda messages: (
-            messages
-        ),
+        shuffled: Callable[[list[Record]], list[Record]] = lambda messages: messages,
         sinks: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """A batch, as often as it takes; tasks may write to `sinks`."""
@@ -56,14 +54,14 @@ class FakeRowPipeline:
     def _attempt(
         self,
         batch: MicroBatch,
-        shuffled: Callable[[list[exchange.Message]], list[exchange.Message]],
+        shuffled: Callable[[list[Record]], list[Record]],
         sinks: Mapping[str, Sequence[str]],
     ) -> list[OutputRows]:
         number = len(self.outputs)
         try:
             told = self._host.open(number, self._epoch, sinks)
             messages = self.exchange.messages(batch, told)
-            output = self._host.process(number, shuffled(messages))
+            output = self._host.process(number, in_order(shuffled(messages)))
             self._host.keep(number)
         except Killed:
             self.restart()

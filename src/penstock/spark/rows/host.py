@@ -14,7 +14,6 @@ begins from its file, whatever became of the first attempt.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +29,7 @@ from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import RESULT, STAGED, OutputRows
 from penstock.spark.delivery.staging import told_of
 from penstock.spark.epochs import Epoch
-from penstock.spark.exchange import exchange
+from penstock.spark.exchange.messages import Message, QueryResults, RowFigures, StagedResults
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.group_messages import arrivals, progress_of
@@ -68,19 +67,20 @@ class RowHost:
             program=epoch.shipped,
         )
 
-    def process(self, batch: int, messages: Sequence[exchange.Message]) -> list[OutputRows]:
-        """Carry a batch through; gives everything that is to be delivered."""
+    def process(self, batch: int, messages: Sequence[Message]) -> list[OutputRows]:
+        """Carry a batch through; gives everything that is to be delivered.
+
+        Messages are in the order of their tasks.
+        """
         host, self._host = self._host, None  # another attempt must not find it half way
         if host is None or self._epoch is None or self._next != batch:
             raise PenstockBug(f"batch {batch} was not opened")
         answers = host.process(arrivals(host.program, messages))
         self.progress = progress_of(host, answers)
-        # In one order, the same on every replay; the messages of a task are in theirs.
-        in_order = sorted(messages, key=lambda message: (message.stream, message.task))
-        self._count(in_order)
+        self._count(messages)
         self._processed = host
         reach("rows.processed")
-        return [*_served(self._epoch, in_order), *_answered(answers)]
+        return [*_served(messages), *_answered(answers)]
 
     def keep(self, batch: int) -> None:
         """Keep what is known now: a batch was delivered."""
@@ -117,26 +117,25 @@ class RowHost:
     def _file(self, batch: int) -> StoragePath:
         return self._folder / f"{batch}.json"
 
-    def _count(self, messages: Sequence[exchange.Message]) -> None:
+    def _count(self, messages: Sequence[Message]) -> None:
         """Count rows that operators have read and put out in tasks with those of the graph."""
         for message in messages:
-            if message.seq == exchange.FIGURES:
-                for name, (rows_in, rows_out) in json.loads(message.payload)["operators"].items():
+            if isinstance(message, RowFigures):
+                for name, (rows_in, rows_out) in message.operators.items():
                     figures = self.progress["operators"][name]
                     figures[1] += rows_in
                     figures[2] += rows_out
 
 
-def _served(epoch: Epoch, messages: Sequence[exchange.Message]) -> list[OutputRows]:
+def _served(messages: Sequence[Message]) -> list[OutputRows]:
     """The results that tasks have sent, and the files of those that they have written."""
     found: list[OutputRows] = []
     for message in messages:
-        if message.seq == exchange.STAGED_RESULTS:
+        if isinstance(message, StagedResults):
             staged = told_of(message.payload)
             found.append((GROUP, staged.item(0, "query"), STAGED, staged))
-        elif message.seq == exchange.RESULTS:
-            name = [*epoch.program.queries][message.newest]
-            found.append((GROUP, name, RESULT, from_ipc(message.payload)))
+        elif isinstance(message, QueryResults):
+            found.append((GROUP, message.query, RESULT, from_ipc(message.payload)))
     return found
 
 

@@ -20,7 +20,7 @@ from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.delivery.staging import writing_staged
 from penstock.spark.epochs import Epochs
-from penstock.spark.exchange.exchange import Message
+from penstock.spark.exchange.messages import Record, in_order
 from penstock.spark.pipeline import forget_now_and_then, settings_for, tasks_of
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.rows.host import GROUP, RowHost
@@ -74,7 +74,7 @@ class RowPipeline(BasePipeline):
         """Nothing to do: a batch brings its report along."""
 
     def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
-        messages = [Message(**message) for message in computed.to_pylist()]
+        messages = in_order(Record(**each) for each in computed.to_pylist())
         return self._host.process(batch, messages)
 
     def _finish(self, batch: int) -> None:

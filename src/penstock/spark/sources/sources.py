@@ -22,7 +22,8 @@ from penstock.io.unreadable import skips_unreadable
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
-from penstock.spark.exchange.exchange import DDL, Packer
+from penstock.spark.exchange.exchange import Packer
+from penstock.spark.exchange.messages import DDL
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.computed_columns import with_computed
