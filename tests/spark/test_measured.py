@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from penstock.checkpoint.layout import FORMAT, Layout
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.adaptation.plan_memory import PlanMemory
 from penstock.optimizer.join_figures import GUESSED, REMEMBERED, join_figures
@@ -24,7 +25,7 @@ from penstock.spark.engine import Engine
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.measured import Measured
 from penstock.spark.placement.partitioning import partitioning
-from penstock.spark.state.remembered import FILE, remembered, remembered_plans
+from penstock.spark.state.remembered import remembered, remembered_plans
 from tests.runtime.test_measuring import CHAIN, STREAMS, R, engine, join_of, rows, run
 
 #: Rows of all groups meet by one key.
@@ -94,10 +95,10 @@ def test_is_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
     found, brought = engine(KEYED), streams()
     measured = in_groups(found, brought, tmp_path)
     measured.write()
-    assert (tmp_path / FILE).stat().st_size < 4000
+    assert Layout(tmp_path).statistics.stat().st_size < 4000
     assert remembered([tmp_path]) == measured.joins == Measured(tmp_path).remembered
-    for damaged in ("", "{}", "[1]", '{"format": 1, "inputs": 3, "pairs": {}}'):
-        (tmp_path / FILE).write_text(damaged)
+    for damaged in ("", "{}", "[1]", f'{{"format": {FORMAT}, "inputs": 3, "pairs": {{}}}}'):
+        Layout(tmp_path).statistics.write_text(damaged)
         assert remembered([tmp_path]) == JoinStatistics() and remembered_plans(tmp_path) == {}
 
 
@@ -110,7 +111,7 @@ def test_plans_are_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
     measured.plans = {"query_1": {join_key(join): memory}}
     measured.write()
     assert Measured(tmp_path).plans == measured.plans
-    written = (tmp_path / FILE).read_text()
+    written = Layout(tmp_path).statistics.read_text()
     for right, damaged in (
         ('"rates": [', '"rates": [NaN, '),
         ('"rates": [', '"rates": ["many", '),
@@ -120,12 +121,12 @@ def test_plans_are_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
         ('"limits"', '"limit"'),
         ('"plans": {', '"plan": {'),
         ('"plans": [', '"plans": [' + "[" * 5000),
-        ('"format": 1', '"format": 2'),
+        (f'"format": {FORMAT}', '"format": 2'),
     ):
         assert right in written, right
-        (tmp_path / FILE).write_text(written.replace(right, damaged, 1))
+        Layout(tmp_path).statistics.write_text(written.replace(right, damaged, 1))
         assert remembered_plans(tmp_path) == {}, damaged
-    (tmp_path / FILE).write_text(written.replace('"windows"', '"window"'))
+    Layout(tmp_path).statistics.write_text(written.replace('"windows"', '"window"'))
     assert remembered([tmp_path]) == measured.joins  # which is whole
 
 
@@ -134,7 +135,7 @@ def test_a_declaration_knows_what_its_checkpoint_remembers(tmp_path: Path) -> No
     in_groups(found, streams(), tmp_path).write()
     place = tmp_path / "checkpoints" / "q"
     place.mkdir(parents=True)
-    (tmp_path / FILE).rename(place / FILE)
+    Layout(tmp_path).statistics.rename(Layout(place).statistics)
     for checkpoint, source in ((place.parent, REMEMBERED), (tmp_path / "elsewhere", GUESSED)):
         later = Engine(checkpoint=checkpoint)  # nothing starts, so there is no Spark
         later.sql(STREAMS + f"CREATE QUERY q AS {KEYED}")

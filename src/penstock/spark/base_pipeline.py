@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.checkpoint.layout import SparkLayout
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.kernel.progress.future import measures_by_clock
 from penstock.optimizer.physical import Program
@@ -95,7 +96,7 @@ class BasePipeline(ABC):
     def _forget_read(self, source: int, paths: Sequence[str]) -> None:
         """Have one of Spark's sources read files again."""
         assert self.query is not None
-        log = self.checkpoint.spark.resolve() / "sources" / str(source)
+        log = SparkLayout(self.checkpoint.spark.resolve()).source(source)
         forget_read(self.query, str(log), paths)
 
     def _tell(self, batch: int, known: Told) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyspark
 
+from penstock.checkpoint.layout import Layout
 from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.lock import is_held
 from penstock.io.storage.output_folder import LOCK, has_results_of_nobody, has_writer, unwritable
@@ -45,7 +46,7 @@ def check_early(engine: Engine, planned: Sequence[PipelineGroup]) -> None:
         if is_one_process(engine._master) and is_ours_alone():
             check_packages([entry.stream for entry in streams], engine._conf)
         place = engine._planning.checkpoint_of(group)
-        if isinstance(place, Path) and is_held(place / "lock"):
+        if isinstance(place, Path) and is_held(Layout(place).lock):
             raise in_use(place)
         # What is wrong with a checkpoint that is there and cannot go on, `Checkpoint` says.
         is_new = group.continued is None and not (isinstance(place, Path) and place.exists())

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.checkpoint.layout import Layout
 from penstock.errors import HostError
-from penstock.spark.delivery.totals import FILE, Totals
+from penstock.spark.delivery.totals import Totals
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -41,7 +42,7 @@ def test_a_batch_that_gives_other_counts_when_it_is_repeated_has_the_last_ones(
 
 def test_counts_that_were_changed_are_refused(tmp_path: Path) -> None:
     Totals(tmp_path).note(0, {"stream s": {"read": 5}})
-    file = tmp_path / FILE
+    file = Layout(tmp_path).counts
     file.write_text(file.read_text().replace("5", "6"))
     with pytest.raises(HostError, match="was changed since it was written"):
         Totals(tmp_path)

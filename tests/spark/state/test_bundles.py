@@ -8,12 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from penstock.kernel.stacks import stacked, unstacked
-from penstock.kernel.state import from_ipc, to_ipc
+from penstock.kernel.stacks import stacked
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
-from penstock.spark.in_memory.state_store import FakeStateStore
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.state.bundles import (
     Values,
@@ -23,8 +21,6 @@ from penstock.spark.state.bundles import (
     told_of,
     values_in,
 )
-from penstock.spark.state.segment_cache import SegmentCache
-from penstock.spark.state.spark_state_store import BEFORE_BUNDLES, DIRECTORY, SparkStateStore
 from tests.engine.random_streams import Declared
 from tests.spark.group_pipelines import GROUPS, plans_of
 
@@ -118,33 +114,3 @@ def test_many_queries_write_few_values_and_send_few_messages() -> None:
         assert store.segments == {}
     assert answers(pipeline) == answers(forgetful)
     assert all(answers(pipeline))
-
-
-def test_state_of_before_there_were_bundles_goes_on() -> None:
-    pipeline, other = pipeline_of_many(), pipeline_of_many()
-    for number in range(4):
-        pipeline.process(batch(number), lambda group: Worker(None))
-        other.process(batch(number), lambda group: Worker(None))
-    [group] = other.stores
-    other.stores[group] = as_before(other.stores[group])
-    for number in range(4, 8):
-        pipeline.process(batch(number), lambda group: Worker(None))
-        other.process(batch(number), lambda group: Worker(None))
-    assert answers(pipeline) == answers(other)
-    assert all(answers(pipeline))
-
-
-def as_before(store: FakeStateStore) -> FakeStateStore:
-    """The same state as it was kept before: every segment a value by itself."""
-    directory = SparkStateStore(store.map("state"), SegmentCache(None)).read()
-    assert directory is not None
-    bundles = directory.pop("bundles")
-    assert bundles
-    directory["format"] = BEFORE_BUNDLES
-    entries = store.maps["state"]
-    for value, parts in bundles.items():
-        rows = unstacked(from_ipc(entries.pop(int(value))), [height for _, height in parts])
-        entries |= {n: to_ipc(part) for (n, _), part in zip(parts, rows, strict=True)}
-        directory["segments"] += [number for number, _ in parts]
-    entries[DIRECTORY[0]] = json.dumps(directory).encode()
-    return store

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import HostError
-from penstock.io.storage.sealed import write_sealed
 from penstock.lab.baselines import with_buffering
 from penstock.model.streams import Origin
 from penstock.optimizer.optimize import beside, optimize
@@ -300,12 +299,6 @@ def test_a_static_table_with_other_rows_is_another_program(tmp_path: Path) -> No
     claimed(tmp_path, optimize({"q": top}))
     message = refused(tmp_path, optimize({"q": replace(top, input=other)}))
     assert "table t, query q changed" in message
-
-
-def test_a_checkpoint_of_an_earlier_release_is_refused(tmp_path: Path) -> None:
-    write_sealed(tmp_path / "program.json", {"id": "1", "program": {"query q": "Source a"}})
-    assert Continued.at(tmp_path) is None
-    assert "was written by an earlier release" in refused(tmp_path, ONE)
 
 
 def test_a_second_process_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:

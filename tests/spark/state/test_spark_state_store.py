@@ -16,7 +16,7 @@ from penstock.spark.catching_up.group_hosts import GroupHosts
 from penstock.spark.in_memory.micro_batches import FakePipeline, MicroBatch, Worker
 from penstock.spark.in_memory.state_store import FakeStateStore
 from penstock.spark.state.segment_cache import SegmentCache
-from penstock.spark.state.spark_state_store import DIRECTORY, FORMAT, SparkStateStore
+from penstock.spark.state.spark_state_store import SparkStateStore
 from tests.engine.random_streams import Declared
 from tests.spark.group_pipelines import pipeline_of
 
@@ -137,13 +137,6 @@ def test_a_fresh_graph_restored_is_the_graph_that_was_kept() -> None:
 
 def test_a_group_that_has_not_run_has_no_directory() -> None:
     assert SparkStateStore(FakeStateStore().map("state"), SegmentCache(None)).read() is None
-
-
-def test_state_of_another_format_is_refused() -> None:
-    directory = json.dumps({"format": FORMAT + 1}).encode()
-    store = FakeStateStore({"state": {DIRECTORY[0]: directory}})
-    with pytest.raises(HostError, match=f"format {FORMAT + 1}, and this is {FORMAT}"):
-        SparkStateStore(store.map("state"), SegmentCache(None)).read()
 
 
 def test_a_segment_that_is_missing_is_damage_and_says_so() -> None:

@@ -48,11 +48,12 @@ def hold(file: StoragePath) -> Lock | None:
     return None if handle is None else LockedFile(file, handle)
 
 
-def is_held(file: Path) -> bool:
+def is_held(file: StoragePath) -> bool:
     """Whether somebody has the place of this machine that a file stands for.
 
     It disturbs nobody: a lock that is tried would be one that others find.
     """
+    assert isinstance(file, Path)
     try:
         number = file.stat().st_ino
         locks = Path("/proc/locks").read_text().splitlines()

@@ -21,7 +21,6 @@ from penstock.errors import HostError
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.storage_path import StoragePath
 
-FORMAT = 2
 #: Up to so many characters it is laid out for people to read.
 READABLE = 1 << 14
 
@@ -32,7 +31,6 @@ PRIVATE_FOLDER = 0o700
 #: What can always be done about files of ours that cannot be used, and what else can be at times.
 START_OVER = "start over with another checkpoint and another directory for the results"
 START_ANEW = f"put it back as it was, or {START_OVER}"
-OTHER_RELEASE = f"continue with the release that wrote it, or {START_OVER}"
 
 
 #: What writing a file fails with; Polars wraps some of the former.
@@ -55,7 +53,7 @@ def digest_of_file(file: Path) -> str:
 
 def write_sealed(file: StoragePath, content: object) -> None:
     """Write a file that `read_sealed` gives the content of."""
-    sealed = {"format": FORMAT, "digest": _seal(content), "content": content}
+    sealed = {"digest": _seal(content), "content": content}
     text = json.dumps(sealed)
     if len(text) <= READABLE:
         text = json.dumps(sealed, indent=2)  # which takes ten times as long
@@ -68,15 +66,9 @@ def read_sealed(file: StoragePath) -> Any:
         sealed = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as cause:
         raise HostError(f"`{file}` cannot be read: {cause}", hint=START_ANEW) from cause
-    if not isinstance(sealed, dict) or not {"format", "digest", "content"} <= sealed.keys():
+    if not isinstance(sealed, dict) or not {"digest", "content"} <= sealed.keys():
         raise HostError(
-            f"`{file}` was written by an earlier release, or by something else: it has no digest",
-            hint=OTHER_RELEASE,
-        )
-    if sealed["format"] != FORMAT:
-        raise HostError(
-            f"`{file}` is of format {sealed['format']}, and this release writes {FORMAT}",
-            hint=OTHER_RELEASE,
+            f"`{file}` was written by something else: it has no digest", hint=START_ANEW
         )
     if sealed["digest"] != _seal(sealed["content"]):
         raise HostError(

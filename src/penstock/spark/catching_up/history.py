@@ -12,9 +12,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from penstock.checkpoint.layout import COMPACT, SparkLayout
 from penstock.errors import HostError
 from penstock.io.storage.storage_path import StoragePath
-from penstock.spark.state.source_logs import COMPACT, Line, place_of
+from penstock.spark.state.source_logs import Line, place_of
 from penstock.spark.state.spark_files import damaged
 
 
@@ -36,7 +37,7 @@ class History:
     """The log of one source, by its number among the sources of Spark's query."""
 
     def __init__(self, spark: StoragePath, source: int) -> None:
-        self._folder = spark / "sources" / str(source)
+        self._folder = SparkLayout(spark).source(source)
         self._known: list[HistoryEntry] = []
 
     def up_to(self, last: int) -> list[HistoryEntry]:

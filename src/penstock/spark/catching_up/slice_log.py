@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from penstock.checkpoint.layout import Layout
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
 from penstock.io.storage.storage_path import StoragePath
 from penstock.spark.faults import reach, step
 
-FOLDER = "slices"
 Ends: TypeAlias = dict[int, dict[str, int]]
 """By change and stream, up to which entry of Spark's log its queries have read."""
 
@@ -24,40 +24,37 @@ class SliceLog:
     """The slices of the last batches."""
 
     def __init__(self, checkpoint: StoragePath) -> None:
-        self._folder = checkpoint / FOLDER
+        self._files = Layout(checkpoint).slices
 
     def before(self, batch: int) -> Ends:
         """How far queries have come before a batch."""
-        numbers = [number for number in self._numbers() if number < batch]
+        numbers = [number for number in self._files.numbers() if number < batch]
         return self._read(numbers[-1]) if numbers else {}
 
     def of(self, batch: int) -> Ends:
         """What was written down of a batch; nothing, if it has not begun."""
-        return self._read(batch) if batch in self._numbers() else {}
+        return self._read(batch) if batch in self._files.numbers() else {}
 
     def write(self, batch: int, ends: Ends) -> None:
         """Write down how far queries come with a batch."""
-        self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        self._files.folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         reach("slice.begin")
         for _ in step("slice.write"):
-            write_sealed(self._file(batch), {str(change): each for change, each in ends.items()})
+            write_sealed(
+                self._files.file(batch), {str(change): each for change, each in ends.items()}
+            )
         reach("slice.written")
         # Spark repeats the last batch only, which begins with the entry before it.
-        for number in [number for number in self._numbers() if number < batch][:-1]:
-            self._file(number).unlink(missing_ok=True)
+        for number in [number for number in self._files.numbers() if number < batch][:-1]:
+            self._files.file(number).unlink(missing_ok=True)
 
     def forget(self, batch: int) -> None:
         """No query catches up: remove what was written of batches before this one."""
-        for number in self._numbers():
+        for number in self._files.numbers():
             if number < batch:
-                self._file(number).unlink(missing_ok=True)
-
-    def _numbers(self) -> list[int]:
-        found = (file.stem for file in self._folder.glob("*.json"))
-        return sorted(int(name) for name in found if name.isdecimal())
+                self._files.file(number).unlink(missing_ok=True)
 
     def _read(self, batch: int) -> Ends:
-        return {int(change): dict(each) for change, each in read_sealed(self._file(batch)).items()}
-
-    def _file(self, batch: int) -> StoragePath:
-        return self._folder / f"{batch}.json"
+        return {
+            int(change): dict(each) for change, each in read_sealed(self._files.file(batch)).items()
+        }

@@ -26,11 +26,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.checkpoint.layout import ControlLayout
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where, to_json
@@ -53,9 +53,10 @@ class ControlStream:
 
     def __init__(self, folder: StoragePath) -> None:
         self.folder = folder
+        self._files = ControlLayout(folder)
         self._writing = Lock()
         folder.mkdir(parents=True, exist_ok=True)
-        for file in self._sent():
+        for file in self._files.sent():
             _check(file)
 
     def send(self, message: Mapping[str, Any]) -> StoragePath:
@@ -66,9 +67,9 @@ class ControlStream:
         return file
 
     def _write(self, message: Mapping[str, Any]) -> StoragePath:
-        files = self._sent()
-        last = _number(files[-1]) if files else 0
-        file = self.folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
+        files = self._files.sent()
+        last = self._files.number_of(files[-1]) if files else 0
+        file = self._files.file(last + 1)
         hidden = self.folder / f".{file.name}"  # Spark passes over names that begin like this
         text = json.dumps({**_in_order(message), CHECKSUM: _checksum(message)})
         if isinstance(file, HadoopPath):
@@ -96,21 +97,17 @@ class ControlStream:
 
     def _remove(self, is_needless: Callable[[StoragePath], bool]) -> None:
         with self._writing:  # whoever sends looks at all that are there
-            for file in filter(is_needless, self._sent()[:-KEPT]):
+            for file in filter(is_needless, self._files.sent()[:-KEPT]):
                 file.unlink()
 
     def closed(self) -> dict[str, int]:
         """Up to where the last run that ended has closed each stream, if it said so here."""
-        for file in reversed(self._sent()):
+        for file in reversed(self._files.sent()):
             message: dict[str, int] = json.loads(file.read_text())
             if message.pop(END_OF_RUN, None) == 1:
                 del message[CHECKSUM]
                 return message
         return {}
-
-    def _sent(self) -> list[StoragePath]:
-        """The messages that are kept, in the order in which they were sent."""
-        return sorted(self.folder.glob("[0-9]*.json"), key=_number)
 
     def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
         """The bounds sent for one stream, as the column `bound`."""
@@ -149,10 +146,6 @@ def key_of(stream: str, column: str) -> str:
 def about(stream: str, bound: int, where: Where) -> dict[str, Any]:
     """A message with a bound for some rows of a stream."""
     return {ABOUT: [[stream, bound, to_json(where)]]}
-
-
-def _number(file: StoragePath) -> int:
-    return int(file.name.split("-")[0])
 
 
 def _in_order(message: Mapping[str, Any]) -> dict[str, Any]:

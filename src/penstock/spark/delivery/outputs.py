@@ -182,13 +182,12 @@ class Outputs:
         self, whose: str, folder: OutputFolder, place: OutputPlace, before: OutputPlace | None
     ) -> Manifest:
         checkpoint = self._checkpoint
-        lists = checkpoint.folder / "results"
+        lists = checkpoint.layout.results
         lists.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-        # A query that comes back, or goes elsewhere, has a list of its own.
-        name = quote(whose, safe=" ")
-        new = name if not (lists / name).exists() else f"{name}.{uuid4().hex[:8]}"
         pattern = rf"part-(\d{{8}})\.{place.format}"
-        manifest = Manifest(lists / (new if before is None else before.list), folder.path, pattern)
+        # A query that comes back, or goes elsewhere, has a list of its own.
+        file = checkpoint.layout.new_results(whose) if before is None else lists / before.list
+        manifest = Manifest(file, folder.path, pattern)
         mine = f"{checkpoint.id[:16]}.{quote(whose.replace(' ', '-'), safe='')[:100]}"
         # A query may be replaced by one whose name is written in another case.
         owner = mine if (folder.owner or "").lower() == mine.lower() else folder.owner

@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from penstock.checkpoint.layout import Layout
 from penstock.io.storage.sealed import read_sealed, write_sealed
 from penstock.io.storage.storage_path import StoragePath
-
-FILE = "counts.json"
 
 #: Whose counts, what is counted -> how much.
 Counts: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -31,7 +30,7 @@ class Totals:
     """Counts of one pipeline; `folder` is its checkpoint, None: nothing is to be kept."""
 
     def __init__(self, folder: StoragePath | None) -> None:
-        self._file = None if folder is None else folder / FILE
+        self._file = None if folder is None else Layout(folder).counts
         self._lock = threading.Lock()
         self._before: dict[str, Counter[str]] = {}
         self._batch, self._last = -1, {}  # type: tuple[int, Counts]

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from penstock.checkpoint.layout import NumberedFiles
 from penstock.spark.delivery.delivery import RESULT, OutputRows
 from penstock.spark.epochs import Epoch
 from penstock.spark.exchange.messages import Record, in_order
@@ -37,7 +38,7 @@ class FakeRowPipeline:
 
     def restart(self) -> None:
         """Go on with what the checkpoint holds."""
-        self._host = RowHost(self._folder)
+        self._host = RowHost(NumberedFiles(self._folder))
         self._epoch = Epoch(self.exchange.program, self.exchange.early)
 
     def process(

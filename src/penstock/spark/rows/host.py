@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.errors import HostError, PenstockBug
-from penstock.io.storage.sealed import OTHER_RELEASE, PRIVATE_FOLDER, read_sealed, write_sealed
-from penstock.io.storage.storage_path import StoragePath
+from penstock.checkpoint.layout import NumberedFiles
+from penstock.errors import PenstockBug
+from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
 from penstock.kernel.segments import Segment
 from penstock.kernel.state import from_ipc
 from penstock.optimizer.physical import Program
@@ -35,7 +35,6 @@ from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.group_messages import arrivals, progress_of
 from penstock.spark.state.spark_files import damaged
 
-FORMAT = 1
 #: So many files are kept. Spark repeats the last batch only.
 KEPT = 10
 #: The only group there is.
@@ -45,8 +44,8 @@ GROUP = 0
 class RowHost:
     """Runs a program, and another one where a batch begins with that."""
 
-    def __init__(self, folder: StoragePath) -> None:
-        self._folder = folder
+    def __init__(self, files: NumberedFiles) -> None:
+        self._files = files
         self._epoch: Epoch | None = None  # that the graph belongs to
         self._host: GroupHost | None = None
         self._next = -1  # the batch before which the graph stands
@@ -88,10 +87,10 @@ class RowHost:
         directory, segments = describe(host.states(), host.graph)
         if segments:
             raise PenstockBug("operators over single rows keep rows")
-        self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        self._files.folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         for _ in step("rows.keep"):
-            write_sealed(self._file(batch + 1), {"format": FORMAT, **directory})
-        self._file(batch + 1 - KEPT).unlink(missing_ok=True)
+            write_sealed(self._files.file(batch + 1), directory)
+        self._files.file(batch + 1 - KEPT).unlink(missing_ok=True)
         self._host, self._next = host, batch + 1
         reach("rows.kept")
 
@@ -100,22 +99,14 @@ class RowHost:
         host = GroupHost(program)
         if batch == 0:
             return host
-        file = self._file(batch)
+        file = self._files.file(batch)
         if not file.exists():
             raise damaged(file, "is gone")
         kept = read_sealed(file)
-        if kept["format"] != FORMAT:
-            raise HostError(
-                f"the checkpoint has state of format {kept['format']}, and this is {FORMAT}",
-                hint=OTHER_RELEASE,
-            )
         restore(host.states(), host.graph, kept, _no_segment)
         if any(name not in kept["states"] for name, _ in host.states()):
             host.repeat_bounds()
         return host
-
-    def _file(self, batch: int) -> StoragePath:
-        return self._folder / f"{batch}.json"
 
     def _count(self, messages: Sequence[Message]) -> None:
         """Count rows that operators have read and put out in tasks with those of the graph."""

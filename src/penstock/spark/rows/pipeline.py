@@ -43,7 +43,7 @@ class RowPipeline(BasePipeline):
         )
         first = self.epochs.first
         early = first.early
-        self._host = RowHost(self.checkpoint.folder / "rows")
+        self._host = RowHost(self.checkpoint.layout.rows)
         if not self.checkpoint.is_new:
             self._host.open(self.checkpoint.finished + 1, first, {})  # complains here, if it must
         legs = [

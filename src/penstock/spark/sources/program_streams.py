@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.checkpoint.layout import Layout
 from penstock.errors import NotExecutable
 from penstock.io.iterables import Supply
 from penstock.io.storage.scratch import scratch
@@ -67,7 +67,7 @@ class ProgramStreams:
                     temporary = Path(tempfile.mkdtemp(dir=scratch()))
                     self._temporary.append(temporary)
                     place = temporary
-                folder = place / "streams" / quote(name, safe="")
+                folder = Layout(place).spooled(name)
                 self._spools[name] = Spool(stream, self.supplies[name], folder)
             self._spools[name].note_readers(kept)
 

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.checkpoint.layout import SpoolLayout
 from penstock.errors import HostError, PenstockBug, PenstockError
 from penstock.io.iterables import rows_of
 from penstock.io.storage.manifest import Manifest
@@ -96,7 +97,7 @@ class Spool:
         self._list.verify()
         self._taken = self._spooled = rows_spooled(self._list)
         # Half of a file that was being written when the process was killed.
-        for file in self.folder.glob(".*.parquet"):
+        for file in SpoolLayout(self.folder).unfinished():
             file.unlink()
         work = {"take": self._take, "spool": lambda: self._write(rows_read)}
         self._threads = [
@@ -191,7 +192,7 @@ class Spool:
 
         They are remembered by the way from here, so that everything may be moved together.
         """
-        file = self.folder.with_name(f".{self.folder.name}.readers")
+        file = SpoolLayout(self.folder).readers
         known = read_sealed(file) if file.exists() else []
         ways = [way_from(self.folder, checkpoint) for checkpoint in checkpoints]
         self._readers = sorted({*known, *ways})
@@ -253,12 +254,12 @@ def rows_spooled(files: Manifest) -> int:
 
 def spooled_files(folder: StoragePath) -> Manifest:
     """The list of what was spooled into a folder, by the number of the first row."""
-    return Manifest(folder.with_name(f".{folder.name}.list"), folder, r"(\d{12})\.parquet")
+    return Manifest(SpoolLayout(folder).manifest, folder, SpoolLayout.PATTERN)
 
 
 def write_spooled(stream: Stream, files: Manifest, first: int, rows: pl.DataFrame) -> None:
     """Rows as the next file of a folder, whole or not at all."""
-    file = files.folder / f"{first:012d}.parquet"
+    file = SpoolLayout(files.folder).file(first)
     hidden = files.folder / f".{file.name}"
     try:
         with written(hidden) as local:

@@ -1,15 +1,6 @@
 """A pipeline's checkpoint: where Spark keeps its offsets and state, and whose they are.
 
-    lock                held by the driver that runs it
-    programs/N.json     its id, and what it computes from some batch on: streams, the operators of
-                        every query, and where its results go (`program_log.py`)
-    slices/N.json       what batch N reads again, while queries catch up (`catching_up/`)
-    unreadable/         files that were skipped because they cannot be read (`unreadable_log.py`)
-    groups.json         the keys of the partition groups
-    results/NAME        what was written there, file by file (`io/storage/manifest.py`)
-    rows/N.json         what is known before batch N, in a pipeline without groups (`rows/host.py`)
-    control/, streams/  punctuation, and rows of iterables
-    spark/              Spark's own
+What lies in it is in the table of `checkpoint/layout.py`.
 
 State lies under the fingerprints of operators (`optimizer/physical.py`), so a checkpoint is
 continued by the same queries in whatever order they are declared, and by others beside them, which
@@ -33,11 +24,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from penstock.checkpoint.layout import BESIDE_RESULTS, Layout
 from penstock.errors import HostError
 from penstock.io.sinks.registry import folder_of
 from penstock.io.storage.lock import hold
 from penstock.io.storage.sealed import (
-    OTHER_RELEASE,
     PRIVATE_FOLDER,
     START_OVER,
     read_sealed,
@@ -59,7 +50,7 @@ from penstock.optimizer.physical import (
 )
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.placement.partitioning import PartitionKeys
-from penstock.spark.rows.choice import GROUPS, ROWS
+from penstock.spark.rows.choice import GROUPS
 from penstock.spark.state.changed_settings import differing_settings
 from penstock.spark.state.program_changes import (
     ProgramChanges,
@@ -67,12 +58,8 @@ from penstock.spark.state.program_changes import (
     program_changes,
     settings_of,
 )
-from penstock.spark.state.program_log import FOLDER as PROGRAMS
 from penstock.spark.state.program_log import ProgramLog
 from penstock.spark.state.spark_files import damaged, is_over, is_unused, last_begun, last_finished
-
-#: What earlier releases had instead of a log.
-_EARLIER = "program.json"
 
 
 @dataclass(frozen=True)
@@ -98,10 +85,11 @@ class Continued:
     @classmethod
     def at(cls, folder: StoragePath) -> Continued | None:
         """The checkpoint in a folder; None: there is none."""
+        Layout(folder).check_format()
         log = ProgramLog(folder)
         last = log.last()
-        if last is None or not _is_ours(last.program):
-            return None  # if there is something else, it is refused where it is claimed
+        if last is None:
+            return None
         program = last.program
         streams, options = tuple(program["stream"]), Options(**program["setting"])
         plans, form = from_json(program["plans"]), program["operator"]
@@ -128,7 +116,7 @@ def beside(sinks: Iterable[Sink | None]) -> Iterator[StoragePath]:
     for sink in sinks:
         folder = None if sink is None else folder_of(sink)
         if folder is not None:
-            yield folder / "_checkpoint"
+            yield folder / BESIDE_RESULTS
 
 
 def continued_in(folder: StoragePath | None, sinks: Iterable[Sink | None]) -> list[Continued]:
@@ -169,16 +157,18 @@ class Checkpoint:
         accept_changes: bool = False,
     ) -> None:
         self.folder = folder
+        self.layout = Layout(folder)
         self.log = ProgramLog(folder)
         self._form = form
         self._keys = keys or {}
         self._accepts = accept_changes
         try:
+            self.layout.check_format()
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             # Else whoever made it has decided.
             if isinstance(folder, Path) and folder.stat().st_uid == os.getuid():
                 folder.chmod(PRIVATE_FOLDER)
-            lock = hold(folder / "lock")
+            lock = hold(self.layout.lock)
         except OSError as cause:
             raise cannot_keep(folder, str(cause)) from cause
         if lock is None:
@@ -187,6 +177,7 @@ class Checkpoint:
         #: What is different from what it has run so far; None: it has run nothing.
         self.changes: ProgramChanges | None = None
         try:
+            self.layout.write_format()
             self.id = self._claim(program, declared or {})
             #: The last batch that is over, -1 if none is.
             self.finished = last_finished(self.spark)
@@ -199,12 +190,12 @@ class Checkpoint:
     @property
     def spark(self) -> StoragePath:
         """Spark's own folder."""
-        return self.folder / "spark"
+        return self.layout.spark
 
     @property
     def control(self) -> StoragePath:
         """The folder through which punctuation reaches the running query."""
-        return self.folder / "control"
+        return self.layout.control
 
     @property
     def is_new(self) -> bool:
@@ -221,13 +212,9 @@ class Checkpoint:
         State lies with its group, and Spark keeps its number of partitions; a session that comes
         with another number must not spread rows in another way.
         """
-        return [int(key) for key in self.kept("groups.json", wanted)]
-
-    def kept(self, name: str, wanted: Any) -> Any:
-        """What a file of the checkpoint holds: what is wanted at the beginning, then ever after."""
-        file = self.folder / name
+        file = self.layout.groups
         if file.exists():
-            return read_sealed(file)
+            return [int(key) for key in read_sealed(file)]
         if not self.is_new:
             raise damaged(file, "is gone")
         write_sealed(file, wanted)
@@ -252,7 +239,7 @@ class Checkpoint:
         """Note what runs from the next batch on, where that is something else than before."""
         last, batch = self.log.last(), self.finished + 1
         now = (self._describe(program), dict(sinks or {}))
-        # Earlier releases noted changes for the batch behind one that was not over.
+        # A machine that dies may lose a commit of Spark's, and keep the change behind that batch.
         if last is None or (last.program, last.sinks) != now or last.batch > batch:
             self.log.append(batch, self.id, *now)
         self.log.forget(self.finished)
@@ -264,7 +251,7 @@ class Checkpoint:
     def going_on(self, program: Program) -> Program:
         """A program as it goes on with the next batch: queries that caught up still do.
 
-        What earlier releases noted for the batch behind that does not hold yet.
+        What is noted for the batch behind that does not hold yet.
         """
         next_ = self.finished + 1
         entries = self.log.entries()
@@ -279,15 +266,9 @@ class Checkpoint:
     def _claim(self, program: Program, declared: Mapping[str, Options]) -> str:
         """The checkpoint's id; raises if it belongs to another program."""
         found = self.log.last()
-        if (self.folder / _EARLIER).exists() or (found and not _is_ours(found.program)):
-            raise HostError(
-                f"the checkpoint `{self.folder}` was written by an earlier release, whose state "
-                "this one cannot read",
-                hint=OTHER_RELEASE,
-            )
         if found is None:
-            if not self.is_new or (self.folder / "groups.json").exists():
-                raise damaged(self.folder / PROGRAMS, "is gone")
+            if not self.is_new or self.layout.groups.exists():
+                raise damaged(self.layout.programs.folder, "is gone")
             return uuid4().hex
         theirs, mine = found.program, self._describe(program)
         # Queries may have options of their own, but for where they run.
@@ -343,7 +324,3 @@ def describe(
             {"why": {name: list(each) for name, each in program.why.items()}} if program.why else {}
         ),
     }
-
-
-def _is_ours(program: Mapping[str, Any]) -> bool:
-    return program.get("operator") in (GROUPS, ROWS)

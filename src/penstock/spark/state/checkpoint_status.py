@@ -12,14 +12,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from penstock.checkpoint.layout import BESIDE_RESULTS, Layout, SparkLayout
 from penstock.errors import HostError
 from penstock.io.storage.lock import is_held
+from penstock.io.storage.storage_path import StoragePath
 from penstock.model.text_table import text_table
 from penstock.optimizer.codec import decode
 from penstock.redaction import redacted
 from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.delivery.totals import Totals, stream_counts
-from penstock.spark.state.program_log import FOLDER, ProgramLog
+from penstock.spark.state.program_log import ProgramLog
 from penstock.spark.state.spark_files import last_begun
 from penstock.spark.state.unreadable_log import UnreadableLog, listed
 
@@ -72,9 +74,9 @@ class CheckpointStatus:
 
 def checkpoints_in(folder: Path) -> list[Path]:
     """The checkpoint that a folder is, or those in it: of `--checkpoint`, or beside results."""
-    candidates = [folder, folder / "_checkpoint", *sorted(folder.glob("*"))]
-    candidates += sorted(folder.glob("*/_checkpoint"))
-    found = [each for each in candidates if (each / FOLDER).is_dir()]
+    candidates = [folder, folder / BESIDE_RESULTS, *sorted(folder.glob("*"))]
+    candidates += sorted(folder.glob(f"*/{BESIDE_RESULTS}"))
+    found = [each for each in candidates if Layout(each).programs.folder.is_dir()]
     if not found:
         raise HostError(
             f"there is no checkpoint at `{folder}`",
@@ -86,22 +88,24 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 def checkpoint_status(folder: Path) -> CheckpointStatus:
     """What is to be read of a checkpoint."""
+    layout = Layout(folder)
+    layout.check_format()
     last = ProgramLog(folder).last()
     if last is None:
         raise HostError(
             f"the checkpoint `{folder}` has no program yet",
             hint="look again in a moment, if a run is just starting",
         )
-    totals = Totals(folder)
-    commits = [each for each in (folder / "spark" / "commits").glob("*") if each.name.isdecimal()]
+    totals, logs = Totals(folder), SparkLayout(layout.spark)
+    commits = [each for each in logs.commits.glob("*") if each.name.isdecimal()]
     batch = max((int(each.name) for each in commits), default=-1)
     skipped = listed(UnreadableLog(folder).now())
     return CheckpointStatus(
         str(folder),
-        is_held(folder / "lock"),
+        is_held(layout.lock),
         batch,
-        last_begun(folder / "spark") > batch,
-        _time(folder / "spark" / "commits" / str(batch)),
+        last_begun(layout.spark) > batch,
+        _time(logs.commit(batch)),
         sum(_sizes(folder)),
         {
             name: {
@@ -121,7 +125,7 @@ def checkpoint_status(folder: Path) -> CheckpointStatus:
     )
 
 
-def _time(file: Path) -> str | None:
+def _time(file: StoragePath) -> str | None:
     try:
         changed = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc)
     except OSError:

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from penstock.checkpoint.layout import Layout
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
 from penstock.io.storage.storage_path import StoragePath
 from penstock.spark.faults import reach, step
-
-FOLDER = "programs"
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,15 @@ class ProgramLog:
     """The programs of one checkpoint, oldest first."""
 
     def __init__(self, checkpoint: StoragePath) -> None:
-        self._folder = checkpoint / FOLDER
+        self._files = Layout(checkpoint).programs
 
     def last(self) -> Entry | None:
         """What runs in the end; None: nothing was begun."""
-        numbers = self._numbers()
+        numbers = self._files.numbers()
         return self._read(numbers[-1]) if numbers else None
 
     def entries(self) -> list[Entry]:
-        return [self._read(number) for number in self._numbers()]
+        return [self._read(number) for number in self._files.numbers()]
 
     def of(self, batch: int) -> Entry:
         """What a batch runs."""
@@ -58,7 +57,7 @@ class ProgramLog:
     @property
     def next(self) -> int:
         """The number of the next entry."""
-        return max(self._numbers(), default=-1) + 1
+        return max(self._files.numbers(), default=-1) + 1
 
     def append(
         self,
@@ -69,11 +68,11 @@ class ProgramLog:
     ) -> Entry:
         """Have a program run from a batch on, which has not begun."""
         entry = Entry(self.next, batch, id, program, sinks)
-        self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        self._files.folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         reach("program.begin")
         for _ in step("program.write"):
             content = {"batch": batch, "id": id, "program": program, "sinks": sinks}
-            write_sealed(self._file(entry.number), content)
+            write_sealed(self._files.file(entry.number), content)
         reach("program.written")
         return entry
 
@@ -82,14 +81,7 @@ class ProgramLog:
         entries = self.entries()
         for entry, later in pairwise(entries):
             if later.batch <= finished:
-                self._file(entry.number).unlink(missing_ok=True)
-
-    def _numbers(self) -> list[int]:
-        found = (file.stem for file in self._folder.glob("*.json"))
-        return sorted(int(name) for name in found if name.isdecimal())
+                self._files.file(entry.number).unlink(missing_ok=True)
 
     def _read(self, number: int) -> Entry:
-        return Entry(number, **read_sealed(self._file(number)))
-
-    def _file(self, number: int) -> StoragePath:
-        return self._folder / f"{number}.json"
+        return Entry(number, **read_sealed(self._files.file(number)))

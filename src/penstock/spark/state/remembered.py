@@ -15,14 +15,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from penstock.checkpoint.layout import FORMAT, Layout
 from penstock.errors import HostError
 from penstock.io.storage.sealed import FAILURES, write_private
 from penstock.io.storage.storage_path import StoragePath
 from penstock.optimizer.adaptation.plan_memory import Plans, plans_as_json, plans_from_json
 from penstock.optimizer.join_statistics import JoinStatistics
 
-FILE = "statistics.json"
-FORMAT = 1
 #: Figures that are kept: of inputs, and of pairs. A pipeline that sees other queries every day
 #: would keep those of all of them.
 MOST = 1000
@@ -43,7 +42,7 @@ def remember(checkpoint: StoragePath, joins: JoinStatistics, plans: Plans | None
     content = {"format": FORMAT, **joins.latest(MOST).as_json()}
     content["plans"] = plans_as_json(plans or {}, MOST_PLANS)
     try:
-        write_private(checkpoint / FILE, json.dumps(content).encode())
+        write_private(Layout(checkpoint).statistics, json.dumps(content).encode())
     except (*FAILURES, HostError) as cause:
         _LOG.warning("statistics are not kept in `%s`: %s", checkpoint, cause)
 
@@ -69,7 +68,7 @@ def _read(checkpoint: StoragePath) -> JoinStatistics:
 
 
 def _content(checkpoint: StoragePath) -> dict[str, Any]:
-    content = json.loads((checkpoint / FILE).read_text())
+    content = json.loads((Layout(checkpoint).statistics).read_text())
     if not isinstance(content, dict) or content["format"] != FORMAT:
         raise ValueError("it was written by another release, or by something else")
     return content

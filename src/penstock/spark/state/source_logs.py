@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from penstock.checkpoint.layout import COMPACT, SparkLayout
 from penstock.io.storage.sealed import write_private
 from penstock.io.storage.storage_path import StoragePath
 from penstock.spark.state.spark_files import log_offsets
@@ -31,8 +32,6 @@ from penstock.spark.state.spark_files import log_offsets
 #: A line of a list: `path`, `timestamp`, `batchId`.
 Line = Mapping[str, Any]
 
-#: How the name of a list ends that has all lines before it.
-COMPACT = ".compact"
 #: Checksums of Hadoop's local files: one for so many bytes.
 _CHUNK = 512
 _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000}
@@ -64,7 +63,7 @@ def source_logs(spark: StoragePath, batch: int) -> list[SourceLog]:
     """The latest lists whose files all belong to batches up to one that is over."""
     found = []
     for source, offset in log_offsets(spark, batch).items():
-        folder = spark / "sources" / str(source)
+        folder = SparkLayout(spark).source(source)
         numbers = [
             int(file.name.removesuffix(COMPACT))
             for file in folder.iterdir()

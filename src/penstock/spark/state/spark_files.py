@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from penstock.checkpoint.layout import COMPACT, SparkLayout
 from penstock.errors import HostError
 from penstock.io.storage.sealed import START_OVER
 from penstock.io.storage.storage_path import StoragePath
@@ -34,45 +35,46 @@ _LOG_OFFSET = re.compile(r'\s*\{\s*"logOffset"\s*:\s*(\d+)\s*\}\s*')
 
 def is_unused(folder: StoragePath) -> bool:
     """Whether no batch was ever begun here."""
-    return not ((folder / "offsets").exists() or _numbers(folder / "commits"))
+    return not (SparkLayout(folder).offsets.exists() or _numbers(SparkLayout(folder).commits))
 
 
 def last_finished(folder: StoragePath) -> int:
     """The last batch that is over, -1 if none is; raises if a log misses something."""
-    offsets, commits = _numbers(folder / "offsets"), _numbers(folder / "commits")
-    for name, numbers in (("offsets", offsets), ("commits", commits)):
-        _check_without_gaps(folder / name, numbers)
+    files = SparkLayout(folder)
+    offsets, commits = _numbers(files.offsets), _numbers(files.commits)
+    for log, numbers in ((files.offsets, offsets), (files.commits, commits)):
+        _check_without_gaps(log, numbers)
     begun, finished = max(offsets, default=-1), max(commits, default=-1)
     if finished > begun:
-        raise damaged(folder / "offsets" / str(finished), "is gone")
+        raise damaged(files.offset(finished), "is gone")
     if finished < begun - 1:
-        raise damaged(folder / "commits" / str(begun - 1), "is gone")
+        raise damaged(files.commit(begun - 1), "is gone")
     if begun >= 0:
-        _check_metadata(folder / "metadata")
-        _check_lines(folder / "offsets" / str(begun))
+        _check_metadata(files.metadata)
+        _check_lines(files.offset(begun))
         if finished >= 0:
-            _check_lines(folder / "commits" / str(finished))
-        _check_state(folder / "state")
+            _check_lines(files.commit(finished))
+        _check_state(files.state)
         _check_sources(folder, begun)
     return finished
 
 
 def last_begun(folder: StoragePath) -> int:
     """The last batch that has begun, -1 if none has."""
-    return max(_numbers(folder / "offsets"), default=-1)
+    return max(_numbers(SparkLayout(folder).offsets), default=-1)
 
 
 def is_over(folder: StoragePath, batch: int) -> bool:
     """Whether a batch is over that is one of the last; Spark forgets earlier ones."""
-    return (folder / "commits" / str(batch)).exists()
+    return SparkLayout(folder).commit(batch).exists()
 
 
 def watermark(folder: StoragePath) -> int | None:
     """Spark's watermark behind the last batch that is over, in milliseconds; None: none yet."""
-    number = max(_numbers(folder / "commits"), default=None)
+    number = max(_numbers(SparkLayout(folder).commits), default=None)
     if number is None:
         return None
-    file = folder / "commits" / str(number)
+    file = SparkLayout(folder).commit(number)
     try:
         _, _, metadata = file.read_text().partition("\n")
         return int(json.loads(metadata).get("nextBatchWatermarkMs", 0)) or None
@@ -117,16 +119,16 @@ def _files_below(folder: StoragePath) -> Iterator[StoragePath]:
 def _check_sources(folder: StoragePath, batch: int) -> None:
     """Sources that read files log every batch of them; offsets count the entries of that log."""
     for source, offset in log_offsets(folder, batch).items():
-        place = folder / "sources" / str(source)
+        place = SparkLayout(folder).source(source)
         numbers = _numbers(place)
         if offset not in numbers:
             raise damaged(place / str(offset), "is gone")
         _check_without_gaps(place, numbers)
         names = {file.name for file in place.iterdir()}
-        whole = [number for number in numbers if f"{number}.compact" in names]
+        whole = [number for number in numbers if f"{number}{COMPACT}" in names]
         for number in numbers[numbers.index(whole[-1]) :] if whole else numbers:
             # Spark reads the latest list of all files, and what came behind it.
-            _check_lines(place / (f"{number}.compact" if number in whole else str(number)))
+            _check_lines(place / (f"{number}{COMPACT}" if number in whole else str(number)))
 
 
 def _check_lines(file: StoragePath) -> None:
@@ -145,7 +147,7 @@ def _check_lines(file: StoragePath) -> None:
 
 def log_offsets(folder: StoragePath, batch: int) -> dict[int, int]:
     """By number of a source that reads files, how far its log goes in a batch."""
-    file = folder / "offsets" / str(batch)
+    file = SparkLayout(folder).offset(batch)
     try:
         lines = file.read_text().splitlines()[2:]
     except (OSError, ValueError) as cause:
@@ -157,7 +159,7 @@ def log_offsets(folder: StoragePath, batch: int) -> dict[int, int]:
 
 def batch_time(folder: StoragePath, batch: int) -> int:
     """What the clock showed when a batch began, in ticks: a batch that is repeated has the same."""
-    file = folder / "offsets" / str(batch)
+    file = SparkLayout(folder).offset(batch)
     try:
         _, metadata = file.read_text().splitlines()[:2]
         return int(json.loads(metadata)["batchTimestampMs"]) * 1000
@@ -168,7 +170,7 @@ def batch_time(folder: StoragePath, batch: int) -> int:
 def _numbers(folder: StoragePath) -> list[int]:
     """The numbers of a log's entries; an entry `9.compact` holds all before it as well."""
     try:
-        names = [file.name.removesuffix(".compact") for file in folder.iterdir()]
+        names = [file.name.removesuffix(COMPACT) for file in folder.iterdir()]
     except FileNotFoundError:
         return []
     except OSError as cause:

@@ -22,18 +22,15 @@ an executor's memory may be another attempt's than the one on disk.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import MapState
 
 from penstock.errors import HostError
-from penstock.io.storage.sealed import OTHER_RELEASE
 from penstock.kernel.segments import Segment
 from penstock.kernel.stacks import stacked
 from penstock.kernel.state import from_ipc, to_ipc
-from penstock.model.timestamps import END
 from penstock.optimizer.physical import Program
 from penstock.runtime.snapshot import describe, restore
 from penstock.spark.catching_up.group_hosts import BEHIND, GroupHosts, together
@@ -49,9 +46,6 @@ from penstock.spark.state.bundles import (
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
-FORMAT = 6
-#: Without bundles, and joins did not note what they have forgotten.
-BEFORE_BUNDLES = 5
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
@@ -70,15 +64,7 @@ class SparkStateStore:
         kept = self._map.getValue(DIRECTORY)
         if kept is None:
             return None
-        found = json.loads(bytes(kept[0]))
-        if found["format"] not in (BEFORE_BUNDLES, FORMAT):
-            raise HostError(
-                f"the checkpoint has state of format {found['format']}, and this is {FORMAT}",
-                hint=OTHER_RELEASE,
-            )
-        if found["format"] == BEFORE_BUNDLES:
-            _forget(found["states"].values())
-        return dict(found)
+        return dict(json.loads(bytes(kept[0])))
 
     def restored(self, program: Program, directory: dict[str, Any]) -> GroupHosts:
         """The graphs of a program with a directory's state."""
@@ -98,7 +84,7 @@ class SparkStateStore:
 
     def write(self, hosts: GroupHosts, token: str, before: dict[str, Any] | None) -> None:
         """Keep a group's state; what is kept already is not written again."""
-        directory: dict[str, Any] = {"format": FORMAT, "token": token, BEHIND: {}}
+        directory: dict[str, Any] = {"token": token, BEHIND: {}}
         segments: dict[int, Segment] = {}
         for change, host in hosts.hosts():
             found, more = describe(host.states(), host.graph)
@@ -149,10 +135,3 @@ class SparkStateStore:
             rows = from_ipc(data)
             self._cache.put(number, rows, data)
         return rows
-
-
-def _forget(states: Iterable[dict[str, Any]]) -> None:
-    """Have joins that did not note what they have forgotten say that it may be anything."""
-    for facts in (kept["facts"] for kept in states):
-        if "latest_sent" in facts:
-            facts.setdefault("forgotten", [END] * len(facts["bounds"]))

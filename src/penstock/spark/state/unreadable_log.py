@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from penstock.checkpoint.layout import Layout
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
 from penstock.io.storage.storage_path import StoragePath
 from penstock.spark.faults import reach, step
 from penstock.spark.state.source_logs import place_of
-
-FOLDER = "unreadable"
 
 #: What a file was when it was tried: whatever makes another of it changes one of these.
 Signature: TypeAlias = list[int] | None
@@ -50,12 +49,12 @@ class UnreadableLog:
     """The files of one checkpoint that are skipped."""
 
     def __init__(self, checkpoint: StoragePath) -> None:
-        self._folder = checkpoint / FOLDER
+        self._files = Layout(checkpoint).unreadable
         self._batch = -1
         self._before: Skipped = {}
         self._skipped: Skipped = {}
         self._read: Skipped = {}
-        files, batch = self._folder / "files.json", self._folder / "batch.json"
+        files, batch = self._files.files, self._files.batch
         if files.exists():
             self._before = _from_json(read_sealed(files))
         if batch.exists():
@@ -86,13 +85,13 @@ class UnreadableLog:
         """Note what a batch skips, and what it reads that was skipped before."""
         before = self.now()
         reach("unreadable.begin")
-        self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        self._files.folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         if before != self._before:
             for _ in step("unreadable.files"):
-                write_sealed(self._folder / "files.json", _as_json(before))
+                write_sealed(self._files.files, _as_json(before))
         for _ in step("unreadable.batch"):
             content = {"batch": batch, "skipped": _as_json(skipped), "read": _as_json(read)}
-            write_sealed(self._folder / "batch.json", content)
+            write_sealed(self._files.batch, content)
         reach("unreadable.written")
         self._batch, self._before, self._skipped, self._read = batch, before, skipped, read
 

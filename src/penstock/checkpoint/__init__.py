@@ -1,0 +1,1 @@
+"""What lies in a checkpoint, where, and in which format."""
