@@ -211,8 +211,8 @@ def test_what_gets_its_rows_aggregated_stays_as_it_is(aggregated: bool) -> None:
             pipeline.exchange.early = early if time else {"s": Preaggregation()}
             rows = [{"v": 1, "ts": time + n} for n in range(6)]
             pipeline.process(MicroBatch({"s": [[rows]]}), lambda group: worker)
-    progress = [outputs[0].progress() for outputs in pipeline.outputs]
-    assert any(batch["changed"] for batch in progress) is not aggregated
+    reports = [outputs[0].report() for outputs in pipeline.outputs]
+    assert any(report.changed for report in reports) is not aggregated
 
 
 def test_a_plan_in_change_goes_to_json_and_back() -> None:

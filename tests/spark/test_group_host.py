@@ -333,7 +333,7 @@ def test_a_stamp_below_the_bound_is_raised_to_it() -> None:
     host.process([Arrivals([stamped("x", 50)], newest=50)])
     answers = host.process([Arrivals([stamped("y", 20)], newest=20)])  # the clock went back
     assert answers.results["q"].to_dicts() == [{"k": "y", "at": 50}]
-    assert host.progress()["bounds"] == {"s": 50}
+    assert host.report(answers).bounds == {"s": 50}
 
 
 def test_rows_to_be_stamped_are_late_when_their_stream_is_over() -> None:

@@ -59,7 +59,7 @@ def in_groups(
         pipeline.process(MicroBatch(tasks, {"a": 0}), at.__getitem__)
         if batch < begins:
             continue
-        said = [output.progress()["joins"] for output in pipeline.outputs[-1].values()]
+        said = [output.report().joins for output in pipeline.outputs[-1].values()]
         assert len(json.dumps(said)) < 4 * 30_000
         measured.note(batch, said, program)
         assert not measured.note(batch, said, program)  # a batch that is repeated

@@ -6,7 +6,6 @@ one answer of it. What that names lets a row out in the next batch, and one tick
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -60,13 +59,7 @@ def after(share: PipelineGroup, groups: tuple[int, ...], batches: list[MicroBatc
 
 
 def reported(pipeline: FakePipeline) -> Releases:
-    facts = [
-        json.loads(line.payload)
-        for output in pipeline.outputs[-1].values()
-        for line in output.messages
-        if line.kind == "progress"
-    ]
-    return releases_of(group["releases"] for group in facts)["q"]
+    return releases_of(each.report().releases for each in pipeline.outputs[-1].values())["q"]
 
 
 def check(draw: Draw, make: Callable[[Draw, str], str]) -> None:

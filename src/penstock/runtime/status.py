@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from operator import add
 from typing import Any
 
 from penstock.model.html_table import html_table
@@ -58,6 +59,12 @@ class OperatorStatus:
     lately_seconds: float = 0.0
     lately_rows: float = 0.0
     ended_attempts: int = 0  # attempts at a match that `match_rows` has ended
+
+    def __add__(self, other: OperatorStatus) -> OperatorStatus:
+        """The same operator, in further groups."""
+        _, _, *mine = vars(self).values()
+        _, queries, *theirs = vars(other).values()
+        return OperatorStatus(self.name, queries, *map(add, mine, theirs))
 
     @property
     def seconds_per_row(self) -> float | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -38,6 +38,8 @@ from penstock.runtime.counts import Tally
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrations import Migration
 from penstock.runtime.rechoosing import Rechoosing
+from penstock.runtime.status import OperatorStatus
+from penstock.spark.delivery.group_reports import GroupReport
 
 
 @dataclass
@@ -261,27 +263,21 @@ class GroupHost:
         """Everything to be kept, under names that are the same in every batch."""
         return self._host.states()
 
-    def _figures(self) -> dict[str, list[Any]]:
-        """Of each operator its queries, rows in and out since this was asked last, and state.
-
-        Then seconds of the processor since, and those lately, with their rows; and attempts at a
-        match that were ended, of all runs.
-        """
-        found = {}
+    def _operators(self) -> list[OperatorStatus]:
+        """The operators, with rows and seconds since this was asked last."""
+        found = []
         for each in self._host.operators():
             rows_in, rows_out, seconds = self._told.get(each.name, (0, 0, 0.0))
             self._told[each.name] = (each.rows_in, each.rows_out, each.processor_seconds)
-            found[each.name] = [
-                each.queries,
-                each.rows_in - rows_in,
-                each.rows_out - rows_out,
-                each.state_rows,
-                each.state_bytes,
-                round(each.processor_seconds - seconds, 6),
-                round(each.lately_seconds, 6),
-                round(each.lately_rows),
-                each.ended_attempts,
-            ]
+            since = replace(
+                each,
+                rows_in=each.rows_in - rows_in,
+                rows_out=each.rows_out - rows_out,
+                processor_seconds=round(each.processor_seconds - seconds, 6),
+                lately_seconds=round(each.lately_seconds, 6),
+                lately_rows=round(each.lately_rows),
+            )
+            found.append(since)
         return found
 
     def on_time_from(self) -> dict[str, int]:
@@ -292,23 +288,25 @@ class GroupHost:
         """The streams whose late rows go in like others, and are counted."""
         return [name for name, each in self._host.inputs.items() if each.passes_late()]
 
-    def progress(self) -> dict[str, Any]:
-        """Bounds and sizes, for whoever watches."""
+    def report(self, answers: Answers) -> GroupReport:
+        """The report of the batch that was answered."""
         states = {name: stream.generator.state for name, stream in self._host.inputs.items()}
-        return {
-            "bounds": {name: state.bound for name, state in states.items()},
-            "own": {name: state.own for name, state in states.items()},
-            "newest": {name: state.newest for name, state in states.items()},
-            "on_time_from": self.on_time_from(),
-            "awaited": self._host.enabling.awaited(),
-            "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
-            "operators": self._figures(),
-            "joins": self._joins,
-            "changed": self.changed,
-            "handed": self.handed,
-            "changing": self.changing,
-            "migrations": [each.as_json() for each in self._migrations_since_told()],
-        }
+        return GroupReport(
+            {name: state.bound for name, state in states.items()},
+            {name: state.own for name, state in states.items()},
+            {name: state.newest for name, state in states.items()},
+            self.on_time_from(),
+            self._host.enabling.awaited(),
+            self._host.releases_by_query(),
+            self._operators(),
+            self._joins,
+            self.changed,
+            self.handed,
+            self.changing,
+            self._migrations_since_told(),
+            answers.rows,
+            answers.tallies,
+        )
 
     def _migrations_since_told(self) -> list[Migration]:
         """Those that began or ended since this was asked last."""

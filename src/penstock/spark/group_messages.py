@@ -40,7 +40,7 @@ from penstock.spark.exchange.messages import (
     TaskProgress,
 )
 from penstock.spark.exchange.reached import FOREMOST
-from penstock.spark.group_host import Answers, GroupHost
+from penstock.spark.group_host import Answers
 from penstock.spark.sources.narrow_reading import whole
 
 _OUTPUT = Row("g", "name", "kind", "rows", "payload")
@@ -157,11 +157,4 @@ def packed(group: int, host: GroupHosts, answers: Answers, told: Told) -> Iterat
     for name, kind, rows in (*in_stacks(results), *rejected):
         for part in [rows] if kind == SEVERAL else rows.iter_slices(ROWS_PER_MESSAGE):
             yield _OUTPUT(group, name, kind, part.height, to_ipc(part))
-    progress = json.dumps(progress_of(host, answers))
-    yield _OUTPUT(group, "", PROGRESS, 0, progress.encode())
-
-
-def progress_of(host: GroupHost | GroupHosts, answers: Answers) -> dict[str, Any]:
-    """What a group reports of a batch, as JSON holds it."""
-    tallies = {name: tally.facts() for name, tally in answers.tallies.items()}
-    return {"rows": answers.rows, "tallies": tallies, **host.progress()}
+    yield _OUTPUT(group, "", PROGRESS, 0, host.report(answers).as_bytes())

@@ -8,10 +8,8 @@ Spark owns offsets, scheduling, state and recovery; what is ours is in the funct
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +21,7 @@ from penstock.spark.catching_up.catch_up import CatchUp
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows, output_rows
-from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.delivery.group_reports import GroupReport, report_of
 from penstock.spark.delivery.staging import writing_staged
 from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.hand_over import emptied_folder
@@ -81,7 +79,7 @@ class Pipeline(BasePipeline):
         early = self.epochs.first.early
         # Until a batch has told, only the first of all knows what was before it: nothing.
         self._on_time_from = dict.fromkeys(early, BEGINNING) if self.checkpoint.is_new else {}
-        self._progress: list[dict[str, Any]] = []  # of each group, in the last batch
+        self._reports: list[GroupReport] = []  # of each group, in the last batch
         legs = [
             exchange(
                 self.frames[s.name],
@@ -111,7 +109,7 @@ class Pipeline(BasePipeline):
             self._on_time_from,
             self.sinks(batch),
             told.STAGED_FROM,
-            folds=folds_for(self._progress, epoch.program.live),
+            folds=folds_for(self._reports, epoch.program.live),
             memory=self._shared_memory(),
             shared_from=told.SHARED_FROM,
             program=epoch.shipped,
@@ -135,10 +133,10 @@ class Pipeline(BasePipeline):
 
     def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
         found: list[OutputRows] = []
-        self._progress = []
+        self._reports = []
         for row in computed.to_pylist():
             if row["kind"] == PROGRESS:
-                self._progress.append(json.loads(row["payload"]))
+                self._reports.append(GroupReport.of(row["payload"]))
             else:
                 found += output_rows(row["g"], row["name"], row["kind"], row["payload"])
         return found
@@ -146,8 +144,8 @@ class Pipeline(BasePipeline):
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)
         self._shared_memory()
-        self._on_time_from = on_time_in(self._progress)
-        self.report(report_of(batch, self._progress))
+        self._on_time_from = on_time_in(self._reports)
+        self.report(report_of(batch, self._reports))
         assert self.catch_up is not None
         self.catch_up.end(batch, self._running)
 

@@ -9,7 +9,6 @@ spoken.
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from penstock.spark.control.driver_enabling import DriverEnabling
 from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.spark_progress import BatchTimes
 from penstock.spark.delivery.delivery import BatchReport
-from penstock.spark.delivery.group_reports import releases_of
+from penstock.spark.delivery.group_reports import GroupReport, releases_of
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -115,14 +114,14 @@ class Driver:
         rows = {name: [[part]] for name, part in taken.items() if part}
         said = {**bounds, "nobody": 0} if heard else {}  # an empty message is heard as well
         self.pipeline.process(MicroBatch(rows, said), lambda group: self._worker)
-        facts = self._facts()
+        groups = self.reports()
         report = BatchReport(
             self.batches,
             {name: len(part) for name, part in taken.items()},
-            facts[0]["bounds"] if facts else {},
-            facts[0]["newest"] if facts else {},
-            {name for group in facts for name in group["awaited"]},
-            releases_of(group["releases"] for group in facts),
+            groups[0].bounds if groups else {},
+            groups[0].newest if groups else {},
+            {name for group in groups for name in group.awaited},
+            releases_of(group.releases for group in groups),
         )
         self.enabling.take_report(report, self.now)
         self.enabling.over(BatchTimes(self.batches, began, listed))
@@ -134,13 +133,8 @@ class Driver:
         if made is not None:
             self.messages.append(made)
 
-    def _facts(self) -> list[dict[str, Any]]:
-        return [
-            json.loads(line.payload)
-            for output in self.pipeline.outputs[-1].values()
-            for line in output.messages
-            if line.kind == "progress"
-        ]
+    def reports(self) -> list[GroupReport]:
+        return [output.report() for output in self.pipeline.outputs[-1].values()]
 
     def results(self) -> list[dict[str, Any]]:
         return self.pipeline.rows("result", "q")
@@ -266,7 +260,7 @@ def test_groups_report_what_lets_the_next_row_out_and_nothing_less_does() -> Non
     driver.live(3 * SECOND, ("busy",))
     driver.batch()
     first = min(row["ts"] for row in driver.rows["busy"])
-    [release] = releases_of(group["releases"] for group in driver._facts())["q"].releases
+    [release] = releases_of(group.releases for group in driver.reports())["q"].releases
     assert release.bounds == {("silent", "ts"): first + 2 * SECOND + 1} and release.certain
     driver.messages = [{"silent": first + 2 * SECOND}]
     driver.batch()

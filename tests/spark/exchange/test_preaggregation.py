@@ -25,6 +25,7 @@ from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import about
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import RESULT
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.exchange.exchange import Packer
 from penstock.spark.exchange.messages import (
     Message,
@@ -178,17 +179,17 @@ def test_sets_are_sent_where_they_hold_fewer_values_than_the_rows() -> None:
 
 
 def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:
-    report: dict[str, Any] = {"changed": {}, "handed": {}, "on_time_from": {"a": 7}}
-    assert on_time_in([report, {**report, "on_time_from": {"a": 9}}]) == {"a": 9}
+    report = GroupReport(on_time_from={"a": 7})
+    assert on_time_in([report, GroupReport(on_time_from={"a": 9})]) == {"a": 9}
     assert on_time_in([]) == {}
     [share] = assign_pipelines(plans_of([Declared("a", 0)], [TUMBLING]))
     program = optimize(share.queries)
     assert folds_for([report, report], program)
-    assert not folds_for([report, {**report, "changed": {"operators": {}}}], program)
+    assert not folds_for([report, GroupReport(changed={"operators": {}})], program)
     [(name, plan)] = program.plans.items()
     altered = replace(program, altered={name: (plan.inputs[0],)})
     assert not folds_for([report], altered)
-    assert folds_for([{**report, "handed": {name: plan.fingerprint}}], altered)
+    assert folds_for([GroupReport(handed={name: plan.fingerprint})], altered)
     [how] = preaggregations(program, share.keys).values()
     assert how.on_time_from(Told({"a": 7}), "a") == 7
     assert how.on_time_from(Told({"a": 7}, folds=False), "a") == END
@@ -197,19 +198,18 @@ def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:
 def test_groups_report_from_when_on_rows_are_on_time_and_count_those_that_came_folded() -> None:
     pipeline, worker = pipeline_of(TUMBLING, Declared("a", 0)), Worker(None)
     pipeline.process(MicroBatch({"a": [[rows_of(20, keys=2)]]}), lambda group: worker)
-    reports = [output.progress() for output in pipeline.outputs[-1].values()]
-    assert [report["on_time_from"] for report in reports] == [{"a": 19}] * 2
-    figures = [report["operators"].items() for report in reports]
-    read = [each[1] for found in figures for name, each in found if "WidAggregate" in name]
-    assert sum(read) == 20
+    reports = [output.report() for output in pipeline.outputs[-1].values()]
+    assert [report.on_time_from for report in reports] == [{"a": 19}] * 2
+    operators = [each for report in reports for each in report.operators]
+    assert sum(each.rows_in for each in operators if "WidAggregate" in each.name) == 20
 
 
 def test_with_a_bound_on_some_rows_those_above_it_are_surely_on_time() -> None:
     pipeline, worker = pipeline_of(TUMBLING, Declared("a", 0)), Worker(None)
     some: dict[str, Any] = about("a", 30, (("k", ("x",)),))
     pipeline.process(MicroBatch({"a": [[rows_of(20, 2)]]}, some), lambda group: worker)
-    reports = [output.progress() for output in pipeline.outputs[-1].values()]
-    assert [report["on_time_from"] for report in reports] == [{"a": 30}] * 2
+    reports = [output.report() for output in pipeline.outputs[-1].values()]
+    assert [report.on_time_from for report in reports] == [{"a": 30}] * 2
 
 
 # --- queries that look at single rows ------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from penstock.optimizer.options import Options
 from penstock.spark import faults
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import about
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.exchange.messages import RowBlock
 from penstock.spark.group_messages import arrivals
 from penstock.spark.in_memory.micro_batches import (
@@ -94,9 +96,8 @@ def multiset(rows: list[dict[str, Any]]) -> Counter[str]:
     return Counter(json.dumps(row, default=str, sort_keys=True) for row in rows)
 
 
-def told_of(progress: dict[str, Any]) -> dict[str, Any]:
-    names = ("rows", "tallies", "bounds", "own", "newest", "on_time_from", "awaited", "releases")
-    return {name: progress[name] for name in names}
+def without_operators(report: GroupReport) -> bytes:
+    return replace(report, operators=()).as_bytes()
 
 
 def pipelines(
@@ -142,15 +143,15 @@ def check(seed: int, folder: Path, armed: Path) -> None:
             for why in REASONS:
                 ours, theirs = (each.rows(why, stream) for each in (without, with_groups))
                 assert multiset(ours) == multiset(theirs), (seed, stream, why)
-        reports = [output[GROUP].progress() for output in with_groups.outputs]
-        assert [told_of(p) for p in without.progress] == [told_of(p) for p in reports], seed
-        figures = [
-            {name: each[:3] for name, each in report["operators"].items()}
-            for report in without.progress
-        ]
-        read = sum(each[1] for report in figures for each in report.values())
-        theirs_read = sum(each[1] for r in reports for each in r["operators"].values())
-        assert read == theirs_read, seed
+        reports = [output[GROUP].report() for output in with_groups.outputs]
+        for report, other in zip(without.reports, reports, strict=True):
+            assert without_operators(report) == without_operators(other), seed
+        read, read_in_groups = map(rows_read, (without.reports, reports))
+        assert read == read_in_groups, seed
+
+
+def rows_read(reports: Iterable[GroupReport]) -> int:
+    return sum(each.rows_in for report in reports for each in report.operators)
 
 
 def check_all(seeds: Iterable[int], folder: Path, armed: Path) -> None:
@@ -192,8 +193,8 @@ def test_late_rows_that_go_in_are_served_where_they_are_read(tmp_path: Path) -> 
     with patch.object(host, "arrivals", wraps=arrivals) as arrived:
         pipeline.process(batch(row(4, 20), row(5, 30), row(6, 60), row(7, None)))
     assert pipeline.rows("result", "q0") == [{"k": "x", "v": v} for v in (3, 4, 5, 6)]
-    tally = pipeline.progress[-1]["tallies"]["a"]
-    assert (tally["passed"], tally["late"], tally["lateness"]) == (2, 0, 31)
+    tally = pipeline.reports[-1].tallies["a"]
+    assert (tally.passed, tally.late, tally.lateness) == (2, 0, 31)
     # Only the row without a time went to the driver.
     [lines] = [call.args[1] for call in arrived.call_args_list]
     assert [height(line) for line in lines if isinstance(line, RowBlock)] == [1]

@@ -16,12 +16,14 @@ what came from outside.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.errors import PenstockBug
 from penstock.optimizer.physical import Program
 from penstock.runtime.arrivals import Arrivals
 from penstock.runtime.snapshot import Directory
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.group_host import Answers, GroupHost
 
 #: What is kept of a group's queries that catch up, by change.
@@ -62,16 +64,19 @@ class GroupHosts:
         for _, host in self.hosts():
             host.hand_over()
 
-    def progress(self) -> dict[str, Any]:
-        """Bounds and sizes, for whoever watches."""
-        found = self.live.progress()
+    def report(self, answers: Answers) -> GroupReport:
+        """The report of the batch that was answered."""
+        found = self.live.report(answers)
         for host in self.behind.values():
-            more = host.progress()
-            found["operators"] |= more["operators"]
-            found["changed"] = _both(found["changed"], more["changed"])
-            found["handed"] = {**found["handed"], **more["handed"]}
-            found["migrations"] += more["migrations"]
-            found["changing"] += more["changing"]
+            more = host.report(answers)
+            found = replace(
+                found,
+                operators=[*found.operators, *more.operators],
+                changed=_both(found.changed, more.changed),
+                handed={**found.handed, **more.handed},
+                migrations=[*found.migrations, *more.migrations],
+                changing=[*found.changing, *more.changing],
+            )
         return found
 
 

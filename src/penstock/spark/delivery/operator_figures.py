@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from operator import add
-from typing import Any
+from itertools import chain
 
 from penstock.runtime.status import OperatorStatus
 from penstock.spark.delivery.batch_counts import ByBatch, numbers_by_batch
 
 
-def operators_of(groups: Iterable[Mapping[str, Any]]) -> tuple[OperatorStatus, ...]:
-    """The figures of operators over all groups, each of which says the same names.
-
-    A group says of each operator the queries that it works for, and the numbers.
-    """
-    found: dict[str, tuple[tuple[str, ...], list[Any]]] = {}
-    for group in groups:
-        for name, (queries, *numbers) in group.items():
-            known = found.get(name, ((), [0] * len(numbers)))[1]
-            found[name] = (tuple(queries), list(map(add, known, numbers)))
-    return tuple(OperatorStatus(name, queries, *sums) for name, (queries, sums) in found.items())
+def operators_of(groups: Iterable[Iterable[OperatorStatus]]) -> tuple[OperatorStatus, ...]:
+    """The figures of operators over all groups, each of which says the same names."""
+    found: dict[str, OperatorStatus] = {}
+    for each in chain.from_iterable(groups):
+        known = found.get(each.name)
+        found[each.name] = each if known is None else known + each
+    return tuple(found.values())
 
 
 class OperatorFigures:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
@@ -46,6 +46,7 @@ from penstock.optimizer.specs import (
 from penstock.plan import nodes
 from penstock.plan.graph import columns_used
 from penstock.spark.control.told import Told
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.exchange.alike_aggregates import AlikeAggregates, alike
 from penstock.spark.exchange.other_readers import (
     NOBODY,
@@ -133,21 +134,19 @@ def _values_in_lists(partials: pl.DataFrame) -> int:
     return sum(int(column.list.len().sum()) for column in lists)
 
 
-def on_time_in(groups: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def on_time_in(groups: Sequence[GroupReport]) -> dict[str, int]:
     """From which time on rows are on time after a batch, by what groups report of it."""
-    streams = {stream for group in groups for stream in group["on_time_from"]}
-    return {s: max(group["on_time_from"].get(s, END) for group in groups) for s in streams}
+    streams = {stream for group in groups for stream in group.on_time_from}
+    return {s: max(group.on_time_from.get(s, END) for group in groups) for s in streams}
 
 
-def folds_for(groups: Sequence[Mapping[str, Any]], program: Program) -> bool:
+def folds_for(groups: Sequence[GroupReport], program: Program) -> bool:
     """Whether all groups run the aggregates that the exchange would fold rows for.
 
     `groups` are what they have reported last, perhaps of another program.
     """
     wanted = {name: program.plans[name].fingerprint for name in program.altered}
-    return not any(
-        group["changed"] or not wanted.items() <= group["handed"].items() for group in groups
-    )
+    return not any(group.changed or not wanted.items() <= group.handed.items() for group in groups)
 
 
 def for_streams(program: Program, keys: Mapping[str, PartitionKeys]) -> dict[str, Preaggregation]:

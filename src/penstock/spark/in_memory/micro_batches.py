@@ -32,6 +32,7 @@ from penstock.spark import processor
 from penstock.spark.alive_graphs import AliveGraphs
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, SEVERAL, output_rows
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.exchange.exchange import Packer
 from penstock.spark.exchange.messages import CONTROL, SCHEMA, ControlLine, Record, record_batch
 from penstock.spark.exchange.preaggregation import SAMPLE, folds_for, for_streams, on_time_in
@@ -165,10 +166,10 @@ class GroupOutput:
             lines = output_rows(message.g, message.name, message.kind, message.payload)
             yield from (rows for _, whose, of, rows in lines if (of, whose) == (kind, name))
 
-    def progress(self) -> dict[str, Any]:
+    def report(self) -> GroupReport:
         """What the group reports."""
         (message,) = (message for message in self.messages if message.kind == PROGRESS)
-        return dict(json.loads(message.payload))
+        return GroupReport.of(message.payload)
 
     def rows(self, kind: str, name: str) -> list[Row]:
         return [row for block in self.blocks(kind, name) for row in block.to_dicts()]
@@ -232,7 +233,7 @@ class FakePipeline:
     def told(self) -> Told:
         """What the driver knows: nothing yet of what a checkpoint holds that is continued."""
         if self.outputs:
-            groups = [output.progress() for output in self.outputs[-1].values()]
+            groups = [output.report() for output in self.outputs[-1].values()]
             return Told(on_time_in(groups), folds=folds_for(groups, self.exchange.program.live))
         is_new = not any(store.maps.get("state") for store in self.stores.values())
         return Told(dict.fromkeys(self.exchange.early, BEGINNING) if is_new else {})

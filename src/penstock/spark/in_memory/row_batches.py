@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from penstock.checkpoint.layout import NumberedFiles
 from penstock.spark.delivery.delivery import RESULT, OutputRows
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.epochs import Epoch
 from penstock.spark.exchange.messages import Record, in_order
 from penstock.spark.in_memory.micro_batches import (
@@ -33,7 +33,7 @@ class FakeRowPipeline:
         self.exchange = exchange
         self._folder = folder
         self.outputs: list[list[OutputRows]] = []
-        self.progress: list[dict[str, Any]] = []
+        self.reports: list[GroupReport] = []
         self.restart()
 
     def restart(self) -> None:
@@ -50,7 +50,7 @@ class FakeRowPipeline:
         """A batch, as often as it takes; tasks may write to `sinks`."""
         output = until_it_works(lambda: self._attempt(batch, shuffled, sinks or {}))
         self.outputs.append(output)
-        self.progress.append(self._host.progress)
+        self.reports.append(self._host.report)
 
     def _attempt(
         self,

@@ -14,8 +14,8 @@ begins from its file, whatever became of the first attempt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from penstock.checkpoint.layout import NumberedFiles
 from penstock.errors import PenstockBug
@@ -27,12 +27,13 @@ from penstock.runtime.snapshot import describe, restore
 from penstock.spark.control import told
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import RESULT, STAGED, OutputRows
+from penstock.spark.delivery.group_reports import GroupReport
 from penstock.spark.delivery.staging import told_of
 from penstock.spark.epochs import Epoch
 from penstock.spark.exchange.messages import Message, QueryResults, RowFigures, StagedResults
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import Answers, GroupHost
-from penstock.spark.group_messages import arrivals, progress_of
+from penstock.spark.group_messages import arrivals
 from penstock.spark.state.spark_files import damaged
 
 #: So many files are kept. Spark repeats the last batch only.
@@ -50,7 +51,7 @@ class RowHost:
         self._host: GroupHost | None = None
         self._next = -1  # the batch before which the graph stands
         #: What it reports of the batch that was processed last.
-        self.progress: dict[str, Any] = {}
+        self.report = GroupReport()
 
     def open(self, batch: int, epoch: Epoch, sinks: Mapping[str, Sequence[str]]) -> Told:
         """Stand before a batch; gives what its tasks are to be told, with these sinks."""
@@ -75,8 +76,7 @@ class RowHost:
         if host is None or self._epoch is None or self._next != batch:
             raise PenstockBug(f"batch {batch} was not opened")
         answers = host.process(arrivals(host.program, messages))
-        self.progress = progress_of(host, answers)
-        self._count(messages)
+        self.report = _with_rows_of_tasks(host.report(answers), messages)
         self._processed = host
         reach("rows.processed")
         return [*_served(messages), *_answered(answers)]
@@ -108,14 +108,18 @@ class RowHost:
             host.repeat_bounds()
         return host
 
-    def _count(self, messages: Sequence[Message]) -> None:
-        """Count rows that operators have read and put out in tasks with those of the graph."""
-        for message in messages:
-            if isinstance(message, RowFigures):
-                for name, (rows_in, rows_out) in message.operators.items():
-                    figures = self.progress["operators"][name]
-                    figures[1] += rows_in
-                    figures[2] += rows_out
+
+def _with_rows_of_tasks(report: GroupReport, messages: Iterable[Message]) -> GroupReport:
+    """The report with rows that operators have read and put out in tasks."""
+    operators = {each.name: each for each in report.operators}
+    for message in messages:
+        if isinstance(message, RowFigures):
+            for name, (rows_in, rows_out) in message.operators.items():
+                each = operators[name]
+                operators[name] = replace(
+                    each, rows_in=each.rows_in + rows_in, rows_out=each.rows_out + rows_out
+                )
+    return replace(report, operators=[*operators.values()])
 
 
 def _served(messages: Sequence[Message]) -> list[OutputRows]:

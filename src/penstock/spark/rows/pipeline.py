@@ -80,4 +80,4 @@ class RowPipeline(BasePipeline):
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)
         self._host.keep(batch)
-        self.report(report_of(batch, [self._host.progress]))
+        self.report(report_of(batch, [self._host.report]))
