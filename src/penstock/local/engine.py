@@ -100,11 +100,10 @@ class LocalEngine(BaseEngine[LocalQuery]):
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
         self._statistics = Statistics(costs(), join_costs=costs(), machine=machine())
-        self._host = GraphHost(clock=clock, rejected=self._take_rejected)
+        self._host = GraphHost(
+            clock=clock, rejected=self._take_rejected, adapting=self._queries_that_adapt
+        )
         self._program_of: dict[str, Program] = {}
-        self._host.queries_that_adapt = lambda: {
-            each.name for each in self.catalog.queries if each.options.adapts
-        }
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
         #: How often queries have come to streams that had rows, and whether rows came since.
@@ -120,6 +119,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._unreadable: dict[str, dict[str, str]] = {}
         self._reading_lock = threading.RLock()  # taken before the lock of the engine
         self._changes: deque[Callable[[], None]] = deque()  # of rows and bounds, in order
+
+    def _queries_that_adapt(self) -> set[str]:
+        return {each.name for each in self.catalog.queries if each.options.adapts}
 
     # -- rows ---------------------------------------------------------------------------------
 

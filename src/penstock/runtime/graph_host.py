@@ -82,6 +82,7 @@ class GraphHost:
         ets_by_arcs: bool = False,
         by_batch: bool = False,
         reopens: bool = False,
+        adapting: Callable[[], Set[str]] | None = None,
     ) -> None:
         self.graph = Graph()
         self.clock: Clock = clock or RealClock()
@@ -106,7 +107,7 @@ class GraphHost:
         self._outputs: dict[str, QueryOutput] = {}
         self._is_new = False  # whether the graph has changed since it ran
         #: The queries whose joins keep what they need to give way to others.
-        self.queries_that_adapt: Callable[[], Set[str]] = lambda: self._outputs.keys()
+        self._adapting: Callable[[], Set[str]] = adapting or self._outputs.keys
         self.migrations = Migrations()
         self.enabling = Enabling(self.graph, self.inputs, self.clock, ets, by_arcs=ets_by_arcs)
 
@@ -289,7 +290,7 @@ class GraphHost:
 
     def retain(self) -> None:
         """Have joins of queries that adapt keep what other shapes of them need."""
-        retain_together(self.graph, self.queries_that_adapt())
+        retain_together(self.graph, self._adapting())
 
     def finish(self) -> None:
         """End all streams and carry everything out."""

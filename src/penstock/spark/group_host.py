@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -78,8 +79,8 @@ class GroupHost:
             ets_by_arcs=options.ets_by == "arcs",
             by_batch=True,
             reopens=self._reopens,
+            adapting=partial(_adapting, program),
         )
-        self._host.queries_that_adapt = lambda: _adapting(program)
         self._host.executor.table.set_strategy(strategy_named(options.strategy))
         self.graph = self._host.graph
         for stream in program.streams:
