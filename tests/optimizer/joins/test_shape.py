@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+from penstock.errors import NotExecutable
+from penstock.local.engine import LocalEngine
 from penstock.optimizer.codec import decode, encode
 from penstock.optimizer.joins.join_tree import Branch
 from penstock.optimizer.joins.mjoin import mjoin_spec
@@ -137,3 +139,13 @@ def test_what_joins_begin_with_alike_they_share() -> None:
     both = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS"
     short, long = plan(both).children[0], plan(THREE.format("", "WITHIN 5 SECONDS")).children[0]
     assert shaped(long, "auto").children[0] == short
+
+
+def test_a_join_of_more_inputs_than_can_be_searched_is_refused() -> None:
+    names = [f"S{n}" for n in range(66)]
+    engine = LocalEngine()
+    engine.sql(";".join(f"CREATE STREAM {n} (k INT, ts TIMESTAMP) TIMESTAMP BY ts" for n in names))
+    text = ", ".join(f"{name} [RANGE 1 SECOND]" for name in names)
+    equal = " AND ".join(f"S0.k = {name}.k" for name in names[1:])
+    with pytest.raises(NotExecutable, match="a join of 66 inputs: at most 63"):
+        engine.sql(f"CREATE QUERY q AS SELECT S0.k FROM {text} WHERE {equal}")

@@ -46,6 +46,9 @@ from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import rewrite, walk
 from penstock.plan.nodes import Join, Node
 
+#: Plans of joins are searched over sets of inputs, as bits of a number with a sign.
+MOST_INPUTS = 63
+
 
 def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Queries:
     """The queries with their joins in the shape in which they run."""
@@ -230,6 +233,11 @@ def _check(plan: Node, options: Options) -> None:
     if tree is not None and several and not any(_fits(tree, join) for join in joins):
         raise not_over(tree, several[-1])
     for join in several:
+        if len(join.inputs) > MOST_INPUTS:
+            raise NotExecutable(
+                f"a join of {len(join.inputs)} inputs: at most {MOST_INPUTS} can be joined at once",
+                hint="join some of them in a query of their own, and its results with the others",
+            )
         if options.join in (*IN_ORDER, *BY_LEFT) and options.join_order != AUTO:
             fitting = at_once if options.join in IN_ORDER else left_deep
             if shape_of(join, options, Statistics()) != fitting(len(join.inputs)):
