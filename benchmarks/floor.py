@@ -4,8 +4,8 @@ Ten rows a batch, counted and summed by key in tumbling windows of ten seconds, 
 fast as they go; what counts is the median duration of a batch once the first ones have warmed up.
 Spark's aggregation runs once with its default state store and checkpoint files, and once with the
 settings that ours uses. Both have one source partition and as many state partitions as there are
-cores: with Spark's default of 200 it would take many times as long. The engine is asked for the
-native lowering; the cases that begin with `kernel` show what the two hops to Python and back cost.
+cores: with Spark's default of 200 it would take many times as long. Ours hands rows to Python, and
+results back.
 
 Times are medians of three runs, after one of each side that does not count; in every run the first
 eight batches do not count. All windows are compared up to the last one that both have closed.
@@ -33,10 +33,7 @@ ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 
 ROWS, KEYS, WINDOW = 10, 5, "10 seconds"
 WARM_UP = 8
-OURS_IO = {
-    "native": "rate-micro-batch by Spark → collected into memory",
-    "kernel": "rate-micro-batch by Spark, rows handed to Python → collected into memory",
-}
+OURS_IO = "rate-micro-batch by Spark, rows handed to Python → collected into memory"
 
 STREAM = """
 CREATE STREAM ticks (timestamp TIMESTAMP, value BIGINT)
@@ -51,29 +48,24 @@ CREATE QUERY floor AS
 def cases(quick: bool) -> Iterator[Case]:
     batches = 20 if quick else 40
     spark = local_session()
-    for name, lowering, tuned in (
-        ("empty-batch", "native", False),
-        ("empty-batch-tuned", "native", True),
-        ("kernel-empty-batch", "kernel", False),
-        ("kernel-empty-batch-tuned", "kernel", True),
-    ):
+    for name, tuned in (("empty-batch", False), ("empty-batch-tuned", True)):
         yield Case(
             name=name,
-            ours=partial(ours, spark, batches, lowering),
+            ours=partial(ours, spark, batches),
             rival=partial(rival, spark, batches, tuned),
             rival_name="Spark's aggregation, " + ("our settings" if tuned else "its defaults"),
             repeats=3,
             warm_up=1,
             difference=difference_so_far,
-            ours_io=OURS_IO[lowering],
+            ours_io=OURS_IO,
             rival_io="rate-micro-batch by Spark → Spark's memory sink",
             extra={"batches": batches},
         )
 
 
-def ours(spark: SparkSession, batches: int, lowering: str) -> Timed:
+def ours(spark: SparkSession, batches: int) -> Timed:
     engine = Engine(spark)
-    engine.sql(f"SET lowering = {lowering};{STREAM}")
+    engine.sql(STREAM)
     engine.start()
     query = engine.spark_query("floor")
     assert query is not None

@@ -2,14 +2,13 @@
 
 Those of the queries q0 to q22 that both can run, on 10 M events (1 in 50 a person, 3 an auction, 46
 a bid); a micro-batch takes 2 M events. Both read the same parquet files and write parquet files,
-each in its own way: `ours_io` and `rival_io` say who reads and writes, and whether ours ran in the
-kernel or as Spark SQL (`native`). What counts is the time from the end of a first small batch,
-which starts the query, to the last result; answers are compared row by row. Spark's queries with
-state run with its default store and with RocksDB and changelog checkpoints; the faster one counts,
-and the column `store` says which that was. Spark shuffles into as many partitions as there are
-cores. Where one of its stores would take more than three minutes both sides get fewer events; the
-column `rows` says how many. `form` says where a query differs from the published one, on both sides
-alike. `geomean` is the geometric mean over all queries.
+each in its own way: `ours_io` and `rival_io` say who reads and writes. What counts is the time from
+the end of a first small batch, which starts the query, to the last result; answers are compared row
+by row. Spark's queries with state run with its default store and with RocksDB and changelog
+checkpoints; the faster one counts, and the column `store` says which that was. Spark shuffles into
+as many partitions as there are cores. Where one of its stores would take more than three minutes
+both sides get fewer events; the column `rows` says how many. `form` says where a query differs from
+the published one, on both sides alike. `geomean` is the geometric mean over all queries.
 
 Left out:
 
@@ -34,7 +33,6 @@ from _streams import DEFAULT_STORE, ROCKSDB, run_ours, run_rival
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.lab.benchmarking import Case, Timed, difference
-from penstock.spark.engine import Engine
 from penstock.spark.session import local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
@@ -95,10 +93,9 @@ def case(
     rows: int,
     measured: Measured,
 ) -> Case:
-    extra: dict[str, object] = {"rows": rows, "form": query.form, "rival_io": RIVAL_IO}
+    extra: dict[str, object] = {"rows": rows, "form": query.form}
 
     def ours() -> Timed:
-        extra.setdefault("ours_io", f"{lowering(query, events())}: {OURS_IO}")
         timed = timed_ours(spark, query, events)
         measured.ours.setdefault(name, []).append(timed.seconds)
         return timed
@@ -121,6 +118,8 @@ def case(
         repeats=1 if query.stateful else 3,  # what is over soon is noisy
         warm_up=0,
         difference=difference_of_rows,
+        ours_io=OURS_IO,
+        rival_io=RIVAL_IO,
         extra=extra,
     )
 
@@ -150,14 +149,6 @@ def timed_ours(spark: SparkSession, query: Query, events: Callable[[], Path]) ->
         sql = f"{declared}CREATE QUERY q INTO parquet '{folder}/out' AS {query.ours}"
         seconds = run_ours(spark, sql, *folders)
         return Timed(answer(folder / "out"), seconds)
-
-
-def lowering(query: Query, events: Path) -> str:
-    """Whether ours runs as Spark SQL or in the kernel."""
-    engine = Engine()
-    engine.sql(declare_streams(events, query.streams))
-    explained = str(engine.sql(f"EXPLAIN {query.ours}"))
-    return "native" if "\n  native: " in explained else "kernel"
 
 
 def timed_rival(spark: SparkSession, query: Query, events: Callable[[], Path], store: str) -> Timed:

@@ -93,7 +93,6 @@ def _timed(
 ) -> Timed:
     engine = Engine(spark, max_results=keys)
     engine.sql(
-        "SET lowering = kernel;"
         f"CREATE STREAM s (k BIGINT, v BIGINT, ts TIMESTAMP) FROM parquet '{folder}' "
         "OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts SLACK 1 SECOND;"
         "CREATE QUERY sums AS SELECT k, sum(v) AS total, count(*) AS n FROM s [RANGE 365 DAYS] "

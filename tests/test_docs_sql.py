@@ -1,7 +1,7 @@
 """docs/sql.md is true: what it shows binds, runs or is refused exactly as it says.
 
     ```sql              statements that can be declared and run
-    ```sql plan only    queries that bind, and that the lowering refuses
+    ```sql plan only    queries that bind, and that have no operators
     ```refused          a query, an empty line, and its error
     ```shown            statements, an empty line, and what the last one shows
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.catalog import Catalog
-from penstock.catalog.settings import SETTINGS
+from penstock.catalog.settings import SETTINGS, Setting
 from penstock.errors import NotExecutable, QueryError
 from penstock.local.engine import LocalEngine
 from penstock.model.aggregate_functions import AGGREGATES, DISTINCT_OF, AggregateFunction
@@ -106,11 +106,9 @@ def row_of(function: AggregateFunction) -> str:
     written = [f"`{spelling.call()}`" for spelling in function.spellings]
     if function.name in DISTINCT_OF:
         written = [f"`{DISTINCT_OF[function.name]}(DISTINCT x)`"]
-    native = function.native
-    on_spark = "" if native is None else "yes" if native.in_parts else "tumbling windows"
     kept = "grows with its rows" if function.holistic else "fixed"
-    cells = (function.description, function.takes.value, function.gives.value, kept, on_spark)
-    return f"| {', '.join(written)} | {' | '.join(cells)} |".replace("|  |", "| |")
+    cells = (function.description, function.takes.value, function.gives.value, kept)
+    return f"| {', '.join(written)} | {' | '.join(cells)} |"
 
 
 def test_the_table_of_aggregates_is_the_registry() -> None:
@@ -128,12 +126,11 @@ def test_every_function_is_named() -> None:
 
 def test_the_table_of_settings_is_that_of_the_code() -> None:
     head = (
-        "| setting | values | default | for | applies to | what it decides |\n"
-        "|---|---|---|---|---|---|\n"
+        "| setting | values | default | for | with | what it decides |\n|---|---|---|---|---|---|\n"
     )
     rows = "".join(
         f"| `{each.name}` | {each.values} | {shown(each.default)} | {each.holds_for} "
-        f"| {each.where} | {each.doc} |\n"
+        f"| {needed(each)}| {each.doc} |\n"
         for each in SETTINGS.values()
     )
     found = re.search(r"^\| setting \|.*?\n(?!\|)", PAGE, re.M | re.S)
@@ -152,3 +149,8 @@ def test_the_settings_that_all_queries_have_in_common_are_those_of_the_code() ->
 
 def shown(default: object) -> str:
     return UNLIMITED if default is None else str(default)
+
+
+def needed(setting: Setting) -> str:
+    """What a setting does nothing without."""
+    return "" if setting.needs is None else "`{} = {}` ".format(*setting.needs)

@@ -134,12 +134,20 @@ def test_a_wrong_setting_is_refused_at_its_place(
     assert engine.catalog.settings == before
 
 
-def test_a_setting_that_needs_spark_is_refused_and_changes_nothing(engine: LocalEngine) -> None:
-    with pytest.raises(BadSetting, match="run in the kernel") as refused:
-        engine.sql("SET lowering = native")
+@pytest.mark.parametrize("value", ["native", "kernel", "auto", "7"])
+def test_a_removed_setting_is_refused_with_the_reason_and_what_to_do(
+    engine: LocalEngine, value: str
+) -> None:
+    before = engine.catalog.settings
+    with pytest.raises(BadSetting) as refused:
+        engine.sql(f"SET lowering = {value}")
+    assert refused.value.message == (
+        "the setting `lowering` was removed: every query runs in the kernel, which is faster than "
+        "Spark SQL alone"
+    )
+    assert refused.value.hint == "leave `lowering` out"
     assert "^^^" in str(refused.value)
-    assert engine.catalog.settings.lowering == "auto"
-    engine.sql("SET lowering = kernel")
+    assert engine.catalog.settings == before
 
 
 def test_a_parameter_is_a_length_that_queries_use(engine: LocalEngine) -> None:

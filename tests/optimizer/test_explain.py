@@ -65,7 +65,7 @@ def test_a_local_engine_runs_what_explain_prints(script: str) -> None:
 @scripts
 def test_groups_on_spark_run_what_explain_prints(script: str) -> None:
     engine = Engine()
-    engine.sql(f"SET lowering = kernel; {script}")
+    engine.sql(script)
     for share in engine._planning.planned():
         first, *_ = share.queries
         shown = str(engine.sql(f"EXPLAIN {first}"))

@@ -311,10 +311,10 @@ def test_one_change_after_the_other() -> None:
     assert_answers(engine.query("q0"), range(30))
 
 
-def test_what_needs_spark_is_refused_here() -> None:
+def test_a_removed_option_is_refused_and_changes_nothing() -> None:
     engine = engine_with(MAX)
-    with pytest.raises(BadSetting, match="in this process all queries run in the kernel"):
-        engine.sql("ALTER QUERY q0 SET (lowering = native, aggregation = auto)")
+    with pytest.raises(BadSetting, match="the setting `lowering` was removed: every query runs"):
+        engine.sql("ALTER QUERY q0 SET (lowering = kernel, aggregation = auto)")
     assert "settings  aggregation = wid" in engine.sql("DESCRIBE q0")
 
 

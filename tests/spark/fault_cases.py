@@ -25,7 +25,6 @@ from penstock.spark.faults import (
     IN_CONTROL,
     IN_DRIVER,
     IN_EXCHANGE,
-    IN_FOLDING,
     IN_GROUP,
     IN_ROWS,
 )
@@ -58,33 +57,25 @@ class Shape:
     """Queries that run together."""
 
     queries: Mapping[str, str]
-    lowering: str = "kernel"
     has_late: bool = False
     has_groups: bool = True
 
     @property
     def points(self) -> list[str]:
         """The fault points that a run comes by."""
-        if self.lowering == "native":
-            found = [*IN_FOLDING, *IN_DRIVER, *IN_CONTROL]
-        else:
-            found = [*IN_EXCHANGE, *(IN_GROUP if self.has_groups else IN_ROWS)]
-            found += [*IN_DRIVER, *IN_CONTROL]
+        found = [*IN_EXCHANGE, *(IN_GROUP if self.has_groups else IN_ROWS)]
+        found += [*IN_DRIVER, *IN_CONTROL]
         return [point for point in found if self.has_late or point != "deliver.late"]
 
     def script(self, folder: Path) -> str:
         """Statements that read and write below a folder."""
         late = LATE.format(folder=folder) if self.has_late else ""
         used = [n for n in STREAMS if any(f" {n} " in sql for sql in self.queries.values())]
-        return (
-            f"SET lowering = {self.lowering};"
-            + "".join(
-                STREAM.format(name=n, folder=folder, late=late if n == "a" else "") for n in used
-            )
-            + "".join(
-                f"CREATE QUERY `{name}` INTO parquet '{folder}/out/{name}' AS {sql};"
-                for name, sql in self.queries.items()
-            )
+        return "".join(
+            STREAM.format(name=n, folder=folder, late=late if n == "a" else "") for n in used
+        ) + "".join(
+            f"CREATE QUERY `{name}` INTO parquet '{folder}/out/{name}' AS {sql};"
+            for name, sql in self.queries.items()
         )
 
 
@@ -92,14 +83,14 @@ SHAPES = {
     "aggregate": Shape({"counts": COUNTS}),
     "join": Shape({"pairs": PAIRS}),
     "outer join": Shape({"all_pairs": ALL_PAIRS}),
-    "native": Shape({"tumbling": TUMBLING}, lowering="native"),
+    "tumbling": Shape({"tumbling": TUMBLING}),
     "session window": Shape({"sessions": SESSIONS}),
     "LATE INTO": Shape({"counts": COUNTS}, has_late=True),
     "two pipelines on a stream": Shape({"counts": COUNTS, "by_value": BY_VALUE}),
 }
 #: Without groups; of what is late all goes in.
 ROWS_ALONE = Shape({"picked": PICKED, "everything": "SELECT k, v, ts FROM a "}, has_groups=False)
-#: All shapes of the kernel at once: what a fault hits, it hits in all of them.
+#: All shapes at once: what a fault hits, it hits in all of them.
 TOGETHER = Shape(
     {
         "counts": COUNTS,

@@ -24,22 +24,20 @@ def rows(numbers: range) -> pl.DataFrame:
     )
 
 
-def started(spark: SparkSession, folder: Path, lowering: str, more: str = "") -> Engine:
+def started(spark: SparkSession, folder: Path) -> Engine:
     engine = Engine(spark)
     engine.sql(
-        f"SET lowering = {lowering};"
         f"CREATE STREAM s (k BIGINT, ts TIMESTAMP) FROM parquet '{folder / 'in'}' "
         "OPTIONS (maxFilesPerTrigger '2') TIMESTAMP BY ts;"
         f"CREATE QUERY sums INTO parquet '{folder / 'out'}' AS "
-        f"SELECT sum(k) AS total, count(*) AS n{more} FROM s [RANGE 10 SECONDS]"
+        "SELECT sum(k) AS total, count(*) AS n FROM s [RANGE 10 SECONDS]"
     )
     engine.start()
     return engine
 
 
-@pytest.mark.parametrize("lowering", [pytest.param("kernel", marks=pytest.mark.slow), "native"])
 def test_an_unreadable_file_is_named_and_without_it_a_restart_gives_all_rows(
-    spark: SparkSession, tmp_path: Path, lowering: str
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "in").mkdir()
     for number in (0, 1, 2, 4):
@@ -48,13 +46,13 @@ def test_an_unreadable_file_is_named_and_without_it_a_restart_gives_all_rows(
     bad = tmp_path / "in" / "3.parquet"
     write_file(bad, rows(range(30, 40)), 3)
     cut_off(bad)
-    first = started(spark, tmp_path, lowering)
+    first = started(spark, tmp_path)
     with pytest.raises(HostError, match=r"(?s)3\.parquet.*fix or remove the file") as caught:
         first.finish()
     assert "\n\tat " not in str(caught.value)
     first.stop()
     bad.unlink()
-    started(spark, tmp_path, lowering).finish()
+    started(spark, tmp_path).finish()
     answer = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("total")
     assert answer.select("total", "n").rows() == [(45, 10), (145, 10), (245, 10), (445, 10)]
 
@@ -74,21 +72,9 @@ def test_values_of_another_type_are_malformed_where_they_do_not_fit(
     write_file(tmp_path / "in" / "0.parquet", rows(range(3)), 0)
     text = rows(range(3, 6)).with_columns(k=pl.Series(["3", "many", "5"]))
     write_file(tmp_path / "in" / "1.parquet", text, 1)
-    engine = started(spark, tmp_path, "kernel")
+    engine = started(spark, tmp_path)
     engine.finish()
     answer = pl.read_parquet(tmp_path / "out" / "*.parquet")
     assert answer.select("total", "n").rows() == [(0 + 1 + 2 + 3 + 5, 5)]
     reasons = [why for each in engine.rejected_rows for why in each.rows["reason"]]
     assert reasons == ["k: 'many' is not a valid BIGINT"]
-
-
-def test_where_spark_reads_the_files_another_type_is_an_error_that_names_file_and_types(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    (tmp_path / "in").mkdir()
-    text = rows(range(3)).with_columns(k=pl.Series(["0", "many", "2"]))
-    write_file(tmp_path / "in" / "0.parquet", text, 0)
-    engine = started(spark, tmp_path, "native", ", variance(k) AS v")  # which we cannot fold
-    with pytest.raises(HostError, match=r"(?is)0\.parquet.*bigint.*fix or remove"):
-        engine.finish()
-    engine.stop()

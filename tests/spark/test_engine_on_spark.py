@@ -103,7 +103,6 @@ def test_late_rows_are_counted_and_kept_aside(
         write_file(folder / f"{name}.parquet", rows, number)
     engine = Engine(spark)
     engine.sql(
-        "SET lowering = kernel;"
         f"CREATE STREAM s (v BIGINT, ts TIMESTAMP) FROM parquet '{folder}' "
         "OPTIONS (maxFilesPerTrigger '1', latestFirst 'false') TIMESTAMP BY ts SLACK 5 SECONDS "
         f"LATE INTO parquet '{tmp_path / 'aside'}'"

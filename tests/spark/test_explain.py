@@ -1,4 +1,4 @@
-"""What explain says of Spark: native or kernel and why, and by what streams are spread."""
+"""What explain says of Spark: by what streams are spread, and whether there is state."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def pipelines(*queries: str, format: str = "parquet", late: str = "") -> str:
 
 def test_rows_that_become_fewer_are_aggregated_where_they_are_read() -> None:
     said = pipelines(TUMBLING)
-    assert said.startswith("Pipeline of query_1\n  kernel: faster than as Spark SQL alone")
+    assert said.startswith("Pipeline of query_1\n  packets: partitioned by src; ")
     assert "packets: partitioned by src; rows are aggregated where they are read" in said
 
 
 def test_queries_that_share_are_spread_by_the_keys_they_have_in_common() -> None:
     both = TUMBLING.replace("GROUP BY src", "GROUP BY src, dst")
     said = pipelines(TUMBLING, both)
-    assert said.startswith("Pipeline of query_1, query_2\n  kernel: ")
+    assert said.startswith("Pipeline of query_1, query_2\n")
     assert "packets: partitioned by src" in said
 
 
@@ -45,12 +45,3 @@ def test_rows_that_no_operator_brings_together_need_no_partitioning_and_no_state
     )
     said = pipelines("SELECT src, ts FROM packets ORDER BY ts", late="SLACK 1 SECOND")
     assert "packets: no partitioning needed\n  state: rows of `packets` are kept" in said
-
-
-def test_what_may_be_set_aside_keeps_a_query_in_the_kernel_and_is_said() -> None:
-    assert (
-        "kernel: rows of `packets` need per-row error handling, which Spark SQL lacks"
-        in pipelines(TUMBLING, format="json")
-    )
-    said = pipelines(TUMBLING, late="LATE INTO csv 'aside'")
-    assert "kernel: `packets` is declared LATE INTO" in said

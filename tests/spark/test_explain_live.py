@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import NotExecutable
 from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import PhysicalPlan, Program, walk
 from penstock.optimizer.specs import SourceSpec
@@ -48,20 +47,14 @@ def write(folder: Path) -> None:
 
 
 def declared(spark: SparkSession, folder: Path) -> Engine:
-    """An engine with every query, once for the kernel and once for Spark SQL."""
+    """An engine with every query."""
     engine = Engine(spark)
     for name in STREAMS:
         source = f"parquet '{folder / name}'"
         engine.sql(f"CREATE STREAM {name} ({PACKETS}) FROM {source} TIMESTAMP BY ts")
-    engine.sql("DECLARE n = 3 SECONDS; DECLARE m = 5; SET lowering = kernel")
+    engine.sql("DECLARE n = 3 SECONDS; DECLARE m = 5")
     for title, case in QUERIES.items():
         engine.sql(f"CREATE QUERY `{title}` AS {case.sql}")
-    engine.sql("SET lowering = native")
-    for title, case in QUERIES.items():
-        try:
-            engine.sql(f"CREATE QUERY `native {title}` AS {case.sql}")
-        except NotExecutable:
-            continue
     return engine
 
 
@@ -74,15 +67,12 @@ def pipelines(engine: Engine) -> list[Program]:
     return list({id(program): program for program in engine._programs.values()}.values())
 
 
-def one_of_each_kind(engine: Engine) -> None:
-    """Drop all pipelines but two with most operators: of the kernel's, and of Spark SQL's."""
-    planned = sorted(engine._planning.planned(), key=lambda share: len(operators_of(share)))
-    largest = {share.program().options.lowering: share for share in planned}
-    assert len(largest) == 2
-    for share in planned:
-        if share not in largest.values():
-            for name in share.queries:
-                engine.sql(f"DROP QUERY `{name}`")
+def keep_the_largest(engine: Engine) -> None:
+    """Drop all pipelines but the one with most operators."""
+    *others, _ = sorted(engine._planning.planned(), key=lambda share: len(operators_of(share)))
+    for share in others:
+        for name in share.queries:
+            engine.sql(f"DROP QUERY `{name}`")
 
 
 def operators_of(share: PipelineGroup) -> set[PhysicalPlan]:
@@ -94,7 +84,7 @@ def test_pipelines_run_what_explain_prints(spark: SparkSession, tmp_path: Path, 
     write(tmp_path)
     with declared(spark, tmp_path) as engine:
         if which == "some":
-            one_of_each_kind(engine)
+            keep_the_largest(engine)
         shown = {query.name: query.explain() for query in engine.queries}
         before = engine._plans
         engine.start()

@@ -50,7 +50,6 @@ from tests.spark.fault_cases import (
 )
 from tests.spark.fault_runs import Case, Fault, finish, write_cases
 
-KERNEL = {name: shape for name, shape in SHAPES.items() if shape.lowering == "kernel"}
 GROUPS = (2, 0)
 #: First attempts at the first batch, and what comes when state is there already.
 OCCURRENCES = (1, 4)
@@ -115,23 +114,23 @@ ALL_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("name", KERNEL)
+@pytest.mark.parametrize("name", SHAPES)
 def test_workers_that_fail_at_some_step_in_memory_give_the_oracles_answers(
     name: str, folder: Path, tmp_path: Path
 ) -> None:
     # Every point, and other actions in every shape.
-    turn = list(KERNEL).index(name)
+    turn = list(SHAPES).index(name)
     for number, fault in enumerate(ALL_FAULTS[turn::17]):
-        check_in_memory(KERNEL[name], fault, folder, tmp_path / str(number))
+        check_in_memory(SHAPES[name], fault, folder, tmp_path / str(number))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", KERNEL)
+@pytest.mark.parametrize("name", SHAPES)
 def test_workers_that_fail_at_any_step_in_memory_give_the_oracles_answers(
     name: str, folder: Path, tmp_path: Path
 ) -> None:
     for number, fault in enumerate(ALL_FAULTS):
-        check_in_memory(KERNEL[name], fault, folder, tmp_path / str(number))
+        check_in_memory(SHAPES[name], fault, folder, tmp_path / str(number))
 
 
 def test_workers_and_batches_that_fail_on_spark_give_the_oracles_answers(
@@ -185,9 +184,9 @@ def test_a_driver_that_fails_without_groups_gives_the_oracles_answers(
 
 # --- the slow campaign ---------------------------------------------------------------------------
 
-#: All shapes: those of the kernel in one engine, where a fault meets all of them at once. A walk
+#: All shapes: those with groups in one engine, where a fault meets all of them at once. A walk
 #: for each of them would take hours; in memory each is walked by itself (above).
-EVERY = {"together": TOGETHER, "native": SHAPES["native"], "rows": ROWS_ALONE}
+EVERY = {"together": TOGETHER, "rows": ROWS_ALONE}
 SAME_PROCESS, NEW_PROCESS, OTHER_EXECUTOR = "same process", "new process", "other executor"
 #: More often than a task is tried: the query ends.
 FOR_GOOD = 1000

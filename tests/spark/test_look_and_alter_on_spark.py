@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import NotExecutable
+from penstock.errors import BadSetting
 from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
 from tests.spark.packets import same
@@ -49,7 +49,7 @@ def test_a_query_is_shown_and_altered_while_it_runs_and_when_it_does_not(
     described = str(engine.sql("DESCRIBE q"))
     assert "state     running: the next result waits for `s`\n" in described
     assert "settings  aggregation = wid\n" in described
-    with pytest.raises(NotExecutable, match="`q` cannot run as Spark SQL alone"):
+    with pytest.raises(BadSetting, match="the setting `lowering` was removed"):
         engine.sql("ALTER QUERY q SET (aggregation = auto, lowering = native)")
     engine.sql("ALTER QUERY q SET (join = oa)")
     [running] = engine._running

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import NotExecutable
+from penstock.errors import BadSetting, NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.options import Options
 from penstock.optimizer.statistics import Statistics
@@ -75,24 +75,6 @@ def test_what_a_query_that_waits_cannot_follow_is_refused_and_not_set() -> None:
     assert engine.catalog.settings.late == "keep"
 
 
-def test_each_query_has_its_own_lowering() -> None:
-    engine = engine_with(
-        f"SET lowering = native; CREATE QUERY a AS {TUMBLING};"
-        f"SET lowering = kernel; CREATE QUERY b AS {TUMBLING};"
-    )
-    assert "native: as set by SET lowering" in engine.query("a").explain()
-    assert "kernel: as set by SET lowering" in engine.query("b").explain()
-
-
-@pytest.mark.parametrize("source", ["csv 'x'", "json 'x'", "kafka OPTIONS (lines 'csv')"])
-def test_native_over_rows_that_may_be_rejected_is_refused_at_declaration(source: str) -> None:
-    engine = engine_with("SET lowering = native", source)
-    with pytest.raises(NotExecutable, match="per-row error handling") as refused:
-        engine.sql(f"CREATE QUERY a AS {TUMBLING}")
-    assert refused.value.hint == "SET lowering = auto runs it in the kernel"
-    assert engine.queries == []
-
-
 def test_explain_of_a_replacement_shows_the_replacement() -> None:
     engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
     assert "RANGE 1 minute" in engine.sql(f"EXPLAIN CREATE OR REPLACE QUERY a AS {TUMBLING}")
@@ -103,10 +85,9 @@ def test_a_query_that_waits_to_be_started_can_be_altered() -> None:
     engine.sql("ALTER QUERY b SET (aggregation = adapt)")
     assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
     assert operator(engine, "b") == "AdaptWid"
-    with pytest.raises(NotExecutable, match="Spark SQL alone") as refused:
+    with pytest.raises(BadSetting, match="the setting `lowering` was removed") as refused:
         engine.sql("ALTER QUERY b SET (lowering = native)")
     assert refused.value.position is not None
-    assert engine.catalog.queries[1].options.lowering == "auto"
 
 
 def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
@@ -157,24 +138,6 @@ def test_threads_that_change_queries_take_turns(
         thread.join()
     assert most == [1]
     assert not together.broken
-
-
-@pytest.mark.parametrize(("there", "wanted"), [("kernel", "native"), ("native", "auto")])
-def test_where_a_query_runs_is_not_changed_while_it_runs(there: str, wanted: str) -> None:
-    engine = engine_with(f"CREATE QUERY a AS {TUMBLING}")
-    program = replace(engine._programs["a"], options=Options(lowering=there))
-    running: Any = SimpleNamespace(program=program, next_change=1, known=Statistics())
-    query = engine.query("a")
-    assert not is_other(running, query, Altered(query.plan, Options(lowering=there)))
-    with pytest.raises(NotExecutable) as refused:
-        is_other(running, query, Altered(query.plan, Options(lowering=wanted)))
-    where = {"kernel": "in the kernel", "native": "as Spark SQL alone"}[there]
-    assert str(refused.value) == (
-        f"query `a` cannot be altered so while it runs: it runs {where}, and what is kept there "
-        "is of no use elsewhere\n"
-        "  SET the option and CREATE OR REPLACE QUERY a: it gets a pipeline of its own, which "
-        "reads its streams from their beginning"
-    )
 
 
 def test_only_what_changes_operators_changes_a_program_that_runs() -> None:

@@ -1,4 +1,4 @@
-"""Spark's settings for pipelines of the kernel, and how many tasks read a stream."""
+"""Spark's settings for pipelines, and how many tasks read a stream."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from penstock.model.expressions import Literal
 from penstock.model.types import Type
 from penstock.optimizer.specs import SelectSpec
+from penstock.spark.base_pipeline import WRITTEN_PROGRAMS, settings_for
 from penstock.spark.exchange.preaggregate import Preaggregate
 from penstock.spark.exchange.preaggregation import Preaggregation
-from penstock.spark.pipeline import WRITTEN_PROGRAMS, settings_for, tasks_of
+from penstock.spark.pipeline import tasks_of
 from tests.spark.sources.declaring import declared
 
 

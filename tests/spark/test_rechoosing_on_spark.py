@@ -40,7 +40,7 @@ def run(spark: SparkSession, folder: Path, *, last: bool) -> tuple[pl.DataFrame,
     """Read the files that are there, one a batch; gives the results, and what ran in the end."""
     with Engine(spark, checkpoint=folder / "checkpoint") as engine:
         source = f"FROM parquet '{folder / 'in'}' OPTIONS (maxFilesPerTrigger '1')"
-        engine.sql(f"SET lowering = kernel; {STREAM.format(source)}; {QUERY}")
+        engine.sql(f"{STREAM.format(source)}; {QUERY}")
         assert "WidAggregate" in engine.sql("EXPLAIN q")
         engine.start()
         engine.process_available()

@@ -1,4 +1,4 @@
-"""A stream that never speaks holds nobody back: on a real session, in both lowerings."""
+"""A stream that never speaks holds nobody back: on a real session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
-import pytest
 
 from penstock.spark.engine import Engine
 
@@ -17,15 +16,11 @@ if TYPE_CHECKING:
 
 SECOND = 1_000_000
 
-KERNEL = {
+QUERIES = {
     "counts": "SELECT k, count(*) [RANGE 2 SECONDS, SLIDE 1 SECOND, WA ts] AS n "
     "FROM busy UNION silent GROUP BY k",
     "alone": "SELECT b.k, b.ts AS at FROM busy b LEFT ANTI JOIN silent s "
     "ON b.k = s.k WITHIN 1 SECOND",
-}
-NATIVE = {
-    "counts": "SELECT k, count(*) [RANGE 1 SECOND, SLIDE 1 SECOND, WA ts] AS n "
-    "FROM busy UNION silent GROUP BY k"
 }
 
 
@@ -46,19 +41,15 @@ def wait_until(holds: Callable[[], bool], engine: Engine) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("lowering", "queries"), [("kernel", KERNEL), ("native", NATIVE)])
-def test_results_come_though_one_stream_never_speaks(
-    spark: SparkSession, tmp_path: Path, lowering: str, queries: dict[str, str]
-) -> None:
+def test_results_come_though_one_stream_never_speaks(spark: SparkSession, tmp_path: Path) -> None:
     engine = Engine(spark, checkpoint=tmp_path / "checkpoint")
-    engine.sql(f"SET lowering = {lowering}")
     for name in ("busy", "silent"):
         (tmp_path / name).mkdir()
         engine.sql(
             f"CREATE STREAM {name} (k BIGINT, ts TIMESTAMP) FROM parquet '{tmp_path / name}' "
             "TIMESTAMP BY ts SLACK 1 SECOND SKEW 1 SECOND"
         )
-    for name, text in queries.items():
+    for name, text in QUERIES.items():
         engine.sql(f"CREATE QUERY {name} AS {text}")
     first = now()
     write(tmp_path / "busy", 1, (1, first))
@@ -67,8 +58,7 @@ def test_results_come_though_one_stream_never_speaks(
     # Nothing more comes: the clock alone closes the windows, those of a restart too.
     wait_until(lambda: counts.rows > 0, engine)
     assert set(counts.results()["n"]) == {1}
-    if "alone" in queries:
-        wait_until(lambda: engine.query("alone").rows == 1, engine)
+    wait_until(lambda: engine.query("alone").rows == 1, engine)
     # Once the clock has closed all windows nothing waits, and that is said.
     wait_until(lambda: counts.why().summary == "nothing waits", engine)
     progress = counts.lastProgress

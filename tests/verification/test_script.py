@@ -44,14 +44,6 @@ def test_nothing_is_read_or_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_may_say_how_spark_computes_its_queries() -> None:
-    stream = "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
-    text = f"SET lowering = native; {stream} SELECT count(*) FROM s [RANGE 10 SECONDS]"
-    script, engine = Script.of(text), LocalEngine()
-    script.on(engine, {})  # which refuses it of a user
-    assert [each.name for each in script.declared()] == ["query_1"]
-
-
 def test_a_file_that_is_wrong_by_itself_is_refused() -> None:
     with pytest.raises(QueryError, match="no column `w`"):
         Script.of("CREATE STREAM s (v INT); SELECT w FROM s").declared({"union": "merge"})
@@ -61,7 +53,7 @@ def test_a_query_is_altered_as_the_file_says_unless_a_way_sets_it_otherwise() ->
     text = (
         "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
         "CREATE QUERY q AS SELECT max(v) AS m FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS];"
-        "ALTER QUERY q SET (aggregation = two_level, table_size = 16, lowering = native);"
+        "ALTER QUERY q SET (aggregation = two_level, table_size = 16);"
         "SHOW QUERIES; DESCRIBE q"
     )
     [written] = Script.of(text).declared()

@@ -84,8 +84,7 @@ def test_a_tumbling_window_has_every_value_once(value, width, origin):
 
 def test_tumbling_is_range_equal_to_slide():
     assert tumbling("ts", 60) == Sliding("ts", 60, 60)
-    assert tumbling("ts", 60).is_tumbling
-    assert not Sliding("ts", 60, 30).is_tumbling
+    assert tumbling("ts", 60) != Sliding("ts", 60, 30)
     assert tumbling("n", 3, unit="rows") == Sliding("n", 3, 3, unit="rows")
 
 

@@ -15,6 +15,7 @@ from penstock.catalog.settings import (
     Setting,
     Settings,
     nearest,
+    refuse_removed,
     spelt,
 )
 from penstock.errors import BadSetting, positioned
@@ -37,6 +38,7 @@ def altered_options(query: str, options: Options, changes: Iterable[OptionChange
 
 
 def _own(query: str, name: str, value: Value) -> Setting:
+    refuse_removed(name.lower())
     found = SETTINGS.get(name.lower())
     if found is None:
         near = nearest(name.lower())

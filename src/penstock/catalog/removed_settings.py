@@ -17,3 +17,8 @@ REMOVED = {
     "join = global_order": "it is a baseline, which pairs wrong rows where an input is late; "
     "`join = auto` does not",
 }
+
+#: Whole settings, by name.
+REMOVED_SETTINGS = {
+    "lowering": "every query runs in the kernel, which is faster than Spark SQL alone",
+}

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from penstock.catalog.removed_settings import REMOVED
+from penstock.catalog.removed_settings import REMOVED, REMOVED_SETTINGS
 from penstock.errors import BadSetting, DuplicateName
 from penstock.model.assignments import Duration, ParameterValue, Rows, Value, is_parameter
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
@@ -42,8 +42,6 @@ class Setting:
     doc: str
     words: tuple[str, ...] = ()
     number: type[int] | type[float] | None = None
-    not_native: str | None = None  # why a query that runs as Spark SQL alone cannot honour it
-    only_spark: str | None = None  # the value that needs Spark
     needs: tuple[str, str] | None = None  # the setting, and its value, without which it is idle
     of_engine: bool = False  # whether all queries have it in common
     text: str | None = None  # what else it can be, in words
@@ -63,15 +61,6 @@ class Setting:
         }
         words = ", ".join(self.words)
         return ", or ".join(filter(None, (words, numbers[self.number], self.text)))
-
-    @property
-    def where(self) -> str:
-        """Where it applies."""
-        if self.only_spark is not None:
-            return f"Spark; `{self.only_spark}` is refused elsewhere"
-        if self.needs is not None:
-            return "every host, with `{} = {}`".format(*self.needs)
-        return "every host" if self.not_native is None else "the kernel, on every host"
 
     @property
     def holds_for(self) -> str:
@@ -175,6 +164,7 @@ class Settings(Options):
         'merge'
         """
         key = name.lower()
+        refuse_removed(key)
         if key not in SETTINGS:
             raise self._unknown(name, value)
         changed = replace(self, **{key: SETTINGS[key].read(value)})
@@ -263,6 +253,12 @@ def own_changes(options: Options) -> dict[str, str]:
     """
     changed = Settings.of(options).changed()
     return {each.name: each.shown(getattr(options, each.name)) for each in changed if each in OWN}
+
+
+def refuse_removed(name: str) -> None:
+    """Raise BadSetting if a setting was removed."""
+    if reason := REMOVED_SETTINGS.get(name):
+        raise BadSetting(f"the setting `{name}` was removed: {reason}", hint=f"leave `{name}` out")
 
 
 def nearest(name: str) -> str | None:

@@ -45,7 +45,7 @@ from penstock.errors import HostError
 from penstock.io.storage.sealed import START_ANEW, START_OVER, write_private
 from penstock.io.storage.storage_path import StoragePath
 
-FORMAT = 7
+FORMAT = 8
 
 #: The folder of a checkpoint that lies in the directory of a query's results.
 BESIDE_RESULTS = "_checkpoint"

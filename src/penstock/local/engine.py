@@ -28,8 +28,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
-from penstock.catalog.settings import SETTINGS
-from penstock.errors import BadSetting, NotExecutable
+from penstock.errors import NotExecutable
 from penstock.io.files import FileBlock, check_options, read_blocks
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply, as_frame, blocks_of, is_table
@@ -51,7 +50,6 @@ from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.cost.machine import machine
 from penstock.optimizer.optimize import since_in_state
-from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, since_of, used_in, with_code_of
 from penstock.optimizer.rechoose import Change
 from penstock.optimizer.rules.late_rows import late_rows
@@ -461,7 +459,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     # -- following the catalog ----------------------------------------------------------------
 
-    def _check(self, entry: QueryEntry, program: Program) -> None:
+    def _check(self, entry: QueryEntry) -> None:
         self._check_runs(f"query `{entry.name}` would get no rows")
 
     def _check_sink(self, sink: Sink, schema: Schema) -> None:
@@ -510,7 +508,6 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.subscribe(name, self._queries[name].receive)
 
     def _query_altered(self, entry: QueryEntry, program: Program, why: Why) -> None:
-        self._check_host(entry.options)
         self._carry_through(f"query `{entry.name}` cannot be altered")
         query = self._queries[entry.name]
         if not query.isActive:
@@ -568,7 +565,6 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _settings_changed(self) -> None:
         settings = self.catalog.settings
-        self._check_host(settings)
         policy = LatePolicy(settings.late)
         if policy.lets_in:
             for entry in self.catalog.queries:
@@ -583,13 +579,3 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.executor.rows_per_step = settings.rows_per_step
         self._host.executor.table.set_strategy(strategy_named(settings.strategy))
         self._host.enabling.change(settings.ets, by_arcs=settings.ets_by == "arcs")
-
-    def _check_host(self, options: Options) -> None:
-        """Refuse what needs Spark."""
-        for each in SETTINGS.values():
-            if each.only_spark is not None and getattr(options, each.name) == each.only_spark:
-                raise BadSetting(
-                    f"`{each.name}` cannot be `{each.only_spark}` here: in this process all "
-                    "queries run in the kernel",
-                    hint=f"SET {each.name} = {each.default}, or run it on Spark",
-                )

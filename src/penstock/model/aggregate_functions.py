@@ -1,9 +1,8 @@
 """Aggregate functions: which there are, what they take and give, and how they can be computed.
 
 One descriptor a function, read by all who need to know: the binder (spellings, DISTINCT, types),
-the optimiser (`holistic`, `invertible_of`), the native lowering (`native`), the documentation,
-whose table is made of them. The kernel has one implementation for each, under its name
-(`kernel/aggregates`).
+the optimiser (`holistic`, `invertible_of`), the documentation, whose table is made of them. The
+kernel has one implementation for each, under its name (`kernel/aggregates`).
 """
 
 from __future__ import annotations
@@ -112,19 +111,6 @@ class Spelling:
 
 
 @dataclass(frozen=True)
-class SparkForm:
-    """A function as Spark SQL computes it.
-
-    `in_parts`: also of parts of the rows, and so in sliding windows. `folded`: whoever reads the
-    rows can make these parts, too. `of`: of which types.
-    """
-
-    in_parts: bool = True
-    folded: bool = True
-    of: frozenset[Type] = frozenset(Type)
-
-
-@dataclass(frozen=True)
 class AggregateFunction:
     """A function under the name by which it is computed.
 
@@ -145,7 +131,6 @@ class AggregateFunction:
     set: bool = False
     sketch: bool = False
     invertible_of: frozenset[Type] = frozenset()
-    native: SparkForm | None = None
 
 
 #: Name, what it takes and gives, how it is computed, what it is. A line that is indented goes on.
@@ -154,7 +139,6 @@ count                  ANY -> COUNT       -                  the number of rows 
                                                              rows where x is not NULL
 count_distinct         EQUAL -> COUNT     holistic, set      the number of different values
 approx_count_distinct  EQUAL -> COUNT     sketch             the same within some 2 %, from a sketch
-                                                             (natively from Spark's own)
 sum                    NUMBER -> SUM      -                  the sum
 sum_distinct           NUMBER -> SUM      holistic, set      the sum of the different values
 avg                    NUMBER -> AVERAGE  -                  the average
@@ -229,16 +213,6 @@ _INVERTIBLE_OF = {
     "avg": _BELOW_BIGINT,
 }
 
-_DEVIATIONS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
-_NATIVE = {
-    **dict.fromkeys(("count", "sum", "avg", "min", "max"), SparkForm()),
-    **dict.fromkeys(_DEVIATIONS, SparkForm(in_parts=False, folded=False)),
-    # Spark has sketches of these types.
-    "approx_count_distinct": SparkForm(
-        folded=False, of=_BELOW_BIGINT | {Type.BOOLEAN, Type.BIGINT, Type.STRING}
-    ),
-}
-
 
 def _function(row: str) -> AggregateFunction:
     """A row of the table, whose cells are at least two blanks apart."""
@@ -256,7 +230,6 @@ def _function(row: str) -> AggregateFunction:
         "set" in how,
         "sketch" in how,
         _INVERTIBLE_OF.get(name, frozenset()),
-        _NATIVE.get(name),
     )
 
 

@@ -14,13 +14,11 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import format_duration
 from penstock.optimizer.build import build
 from penstock.optimizer.physical import PhysicalPlan
-from penstock.optimizer.specs import NativeSpec, SourceSpec
+from penstock.optimizer.specs import SourceSpec
 
 
 def bounds_used(plan: PhysicalPlan, indent: str = "") -> list[str]:
-    """A line for each stream of the plan; where Spark computes it, bounds are its watermark."""
-    if any(isinstance(each.spec, NativeSpec) for each in plan.walk()):
-        return []
+    """A line for each stream of the plan."""
     graph, sources = Graph(), dict[Stream, GraphNode]()
 
     def source(spec: SourceSpec) -> GraphNode:

@@ -17,7 +17,6 @@ AUTO = "auto"
 UNLIMITED = "unlimited"
 #: The order of joins that is written.
 WRITTEN = "written"
-_SPARK_PLANS = "Spark plans and schedules it"
 _TWO_LEVEL = ("aggregation", "two_level")
 
 
@@ -69,7 +68,6 @@ class Options:
         AUTO,
         "meld",
         "merge",
-        not_native="Spark keeps no order",
     )
     strategy: str = setting(
         "dfs",
@@ -78,7 +76,6 @@ class Options:
         "bfs",
         "round_robin",
         "batched",
-        not_native=_SPARK_PLANS,
         of_engine=True,
     )
     rows_per_step: int | None = setting(
@@ -86,12 +83,11 @@ class Options:
         "how many rows an operator processes in one step",
         UNLIMITED,
         number=int,
-        not_native=_SPARK_PLANS,
         of_engine=True,
     )
     aggregation: str = setting(
         AUTO,
-        "how the kernel computes sliding windows. `wid`: each row updates all its windows. "
+        "how sliding windows are computed. `wid`: each row updates all its windows. "
         "`paned`: each row updates one pane, and windows are merged from panes. `adapt`, or with "
         "panes `adapt_paned`: each group is stored as partial aggregates or as rows, whichever "
         "takes less memory. `two_level`: a table of fixed size reduces the rows first. `auto` "
@@ -102,7 +98,6 @@ class Options:
         "adapt",
         "adapt_paned",
         "two_level",
-        not_native="Spark aggregates in its own way",
     )
     table_size: int = setting(
         4096,
@@ -182,7 +177,6 @@ class Options:
         AUTO,
         text="a number of cores such as 1.5",
         reads=cores,
-        not_native=_SPARK_PLANS,
     )
     memory_limit: str = setting(
         AUTO,
@@ -191,7 +185,6 @@ class Options:
         AUTO,
         text="a size such as '4 GB'",
         reads=size,
-        not_native=_SPARK_PLANS,
     )
     adapt: str = setting(
         "advise",
@@ -204,7 +197,6 @@ class Options:
         "off",
         "advise",
         "on",
-        not_native="Spark keeps rows in its own way",
     )
     migration: str = setting(
         AUTO,
@@ -221,7 +213,6 @@ class Options:
         "ms",
         "pt",
         "pt_published",
-        not_native="Spark keeps rows in its own way",
     )
     group_by: str = setting(
         "above",
@@ -231,7 +222,6 @@ class Options:
         "stores a row for each key and window. It finds them when the window has ended",
         "above",
         "below",
-        not_native="Spark plans its own joins",
     )
     mode: str = setting(
         "oop",
@@ -242,7 +232,6 @@ class Options:
         "costs",
         "oop",
         "iop",
-        not_native="Spark keeps no order",
     )
     late: str = setting(
         "keep",
@@ -255,7 +244,6 @@ class Options:
         "fail",
         "consistent",
         "generous",
-        not_native="Spark drops late rows uncounted",
         of_engine=True,
     )
     max_jump: str | None = setting(
@@ -267,7 +255,6 @@ class Options:
         UNLIMITED,
         text="a duration such as 90 DAYS",
         reads=duration,
-        not_native="Spark accepts rows of any time",
         of_engine=True,
     )
     ets_by: str = setting(
@@ -276,19 +263,7 @@ class Options:
         "directly to the operator that waits (`arcs`)",
         "rows",
         "arcs",
-        not_native="Spark's watermark travels in its own way",
         of_engine=True,
-    )
-    lowering: str = setting(
-        AUTO,
-        "whether a query runs in the kernel or, where that is possible, as Spark SQL alone; `auto` "
-        "is the kernel, which is faster. With `native`, late rows "
-        "that Spark reads itself (from anything but parquet files) are still accepted while their "
-        "window is open",
-        AUTO,
-        "native",
-        "kernel",
-        only_spark="native",
     )
 
     @property

@@ -125,8 +125,7 @@ def rewritten(
 class Program:
     """The queries that run together: as they were rewritten, and the operators chosen for them.
 
-    `streams` are what they read, by number; `asked` are digests of the queries as declared;
-    `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice. `own`
+    `streams` are what they read, by number; `asked` are digests of the queries as declared. `own`
     are the options of queries that have others than the rest. `altered` are the plans, oldest
     first, that a query was computed by before: what runs by one of these hands over to the query's
     plan; `why` says for what reason, and how joins are to (`runtime/migrating.py`). `on_results` is
@@ -139,7 +138,6 @@ class Program:
     plans: Plans
     options: Options
     asked: Mapping[str, str]
-    reason: str = ""
     own: Mapping[str, Options] = field(default_factory=dict)
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)
     on_results: Mapping[str, OnResults] = field(default_factory=dict)
@@ -178,7 +176,6 @@ class Program:
             {**self.plans, **later.plans},
             self.options,
             {**self.asked, **later.asked},
-            self.reason,
             {**self.own, **later.own},
             {**self.altered, **later.altered},
             {**self.on_results, **later.on_results},

@@ -186,18 +186,6 @@ class WindowSpec(Spec):
 
 
 @dataclass(frozen=True)
-class NativeSpec(Spec):
-    """An operator of Spark SQL, or one in front of it; `of` is what it computes."""
-
-    operator: str
-    of: Spec
-
-    @property
-    def name(self) -> str:
-        return self.operator
-
-
-@dataclass(frozen=True)
 class LowLevelSpec(Spec):
     groups: tuple[str, ...]
     results: Results

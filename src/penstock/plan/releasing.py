@@ -1,7 +1,7 @@
-"""What punctuation lets out, for hosts that cannot say what they hold: from the plan alone.
+"""What punctuation lets out, where nobody has said what is held: from the plan alone.
 
-Where the kernel runs, its operators know better (`kernel/progress/release.py`). Spark's own do not
-tell, so it is taken that whatever can wait does. Results wait for bounds in windows, in joins that
+Operators know better (`kernel/progress/release.py`). Until they have told, it is taken that
+whatever can wait does. Results wait for bounds in windows, in joins that
 look for what has no partner, and where order is kept. A window's result leaves when the bound
 passes its end, so between two ends nothing happens; of the others any rise may let out something.
 Plain joins hold rows only for those still to come: nothing waits there.
@@ -10,38 +10,11 @@ Spec: window-queries 1.2, 3.2, 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from penstock.model.releases import Release, Releases
 from penstock.model.timestamps import BEGINNING, END
 from penstock.plan import nodes
-from penstock.plan.graph import streams_of, walk
+from penstock.plan.graph import walk
 from penstock.plan.waiting import passes
 from penstock.windows import Sliding
-
-
-def next_window(plan: nodes.Node, bounds: Mapping[str, int]) -> Releases:
-    """What lets the next row out at the earliest, if every window that is open holds rows.
-
-    `bounds` are those of the plan's streams.
-    """
-    low = min(bounds.values(), default=END)
-    ends = [
-        node.window.origin
-        + ((low - node.window.origin) // node.window.slide + 1) * node.window.slide
-        for node in walk(plan)
-        if isinstance(node, nodes.WindowAggregate)
-        and isinstance(node.window, Sliding)
-        and low > BEGINNING
-    ]
-    if not ends or low >= END:
-        return Releases(known=low >= END)
-    needed = {
-        (name, str(stream.timestamp)): min(ends)
-        for name, stream in streams_of(plan).items()
-        if bounds[name] < min(ends)
-    }
-    return Releases((Release(needed, certain=False),))
 
 
 def forgets(plan: nodes.Node) -> bool:

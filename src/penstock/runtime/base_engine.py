@@ -270,7 +270,7 @@ class BaseEngine(Defining, Looking[Q]):
     def stop(self) -> Any:
         """Stop all queries; what they have put out stays."""
 
-    def _check(self, entry: QueryEntry, program: Program) -> None:  # most hosts run all there is
+    def _check(self, entry: QueryEntry) -> None:  # most hosts run all there is
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
     @abstractmethod
@@ -408,7 +408,7 @@ class BaseEngine(Defining, Looking[Q]):
         try:
             with positioned(statement.position):
                 program = self._optimized(entry.name, entry.plan, anew=True)
-                self._check(entry, program)
+                self._check(entry)
                 self._query_altered(entry, program, Why())
                 self._note_shapes(entry)
         except QueryError:
@@ -431,7 +431,7 @@ class BaseEngine(Defining, Looking[Q]):
         entry = query_entry(statement, self.catalog)
         with positioned(statement.position):
             program = self._optimized(entry.name, entry.plan, entry.begin)
-            self._check(entry, program)
+            self._check(entry)
             if entry.sink is not None:
                 self._check_sink(entry.sink, entry.plan.schema)
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())

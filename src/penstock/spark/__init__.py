@@ -34,7 +34,6 @@ lies below the bound after the earlier micro-batches.
                                 belongs to one checkpoint, with a list of its parts and their
                                 digests
     rows/                       pipelines without groups and state: queries over single rows
-    native/                     queries that run as Spark SQL operators alone
     in_memory/                  micro-batches without Spark, for tests and `penstock verify`
     faults                      every step between reading offsets and committing a batch, which
                                 tests make fail

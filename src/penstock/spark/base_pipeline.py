@@ -1,4 +1,4 @@
-"""BasePipeline: what both kinds of pipeline do with Spark, in the kernel or as Spark SQL alone.
+"""BasePipeline: what both kinds of pipeline do with Spark, with groups or without.
 
 Each is one Structured Streaming query. A batch is computed, delivered and reported here, in steps
 that all have a fault point.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -18,21 +18,30 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.checkpoint.layout import SparkLayout
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.kernel.progress.future import measures_by_clock
+from penstock.model.streams import Stream
 from penstock.optimizer.physical import Program
 from penstock.spark.catching_up.catch_up import CatchUp
-from penstock.spark.control.control_stream import ControlStream
+from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
 from penstock.spark.control.told import TOLD, Told
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
-from penstock.spark.jvm import forget_read
+from penstock.spark.jvm import forget_read, forget_sockets
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.processor import QUERY_ID
 from penstock.spark.running_queries import begins
 from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed, worker_environment
+from penstock.spark.sources.direct_files import is_direct
 from penstock.spark.sources.unreadable_files import unreadable_files
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.spark_files import batch_time
+
+#: After so many batches Java is told what it need not remember.
+_MANY = 1000
+#: With this Spark gives streams that have one task each the same task, one after the other.
+TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
+#: Spark writes and compiles a program of its own for a plan; in every batch it is written again.
+WRITTEN_PROGRAMS = "spark.sql.codegen.wholeStage"
 
 
 @dataclass(eq=False)
@@ -79,7 +88,7 @@ class BasePipeline(ABC):
     def start(self, interval: str) -> StreamingQuery:
         if self.unreadable is not None:
             self.unreadable.begin_run()
-        settings = dict(self._settings())
+        settings = settings_for(self.program.streams)
         if self.groups is not None:
             settings[PARTITIONS] = str(self.groups)
         if isinstance(self.checkpoint.folder, HadoopPath):
@@ -112,20 +121,12 @@ class BasePipeline(ABC):
         context.setLocalProperty(TOLD, told.as_text())
 
     @abstractmethod
-    def _settings(self) -> Mapping[str, str]:
-        """Spark's settings that it is started with."""
-
-    @abstractmethod
     def _computed(self) -> DataFrame:
         """What Spark is to compute."""
 
-    @abstractmethod
     def end_run(self) -> None:
         """Have the next batch answer whatever waits."""
-
-    @abstractmethod
-    def refresh(self) -> None:
-        """Report what became known of batches since they were delivered."""
+        self.control.send({END_OF_RUN: 1})
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
         if self.may_begin is not None:
@@ -136,6 +137,8 @@ class BasePipeline(ABC):
         reach("deliver.computed")
         self.deliver(batch, self._output_rows(batch, computed))
         reach("deliver.over")
+        if batch % _MANY == _MANY - 1:
+            forget_sockets(self.spark)
         self._finish(batch)
         reach("batch.over")
 
@@ -150,3 +153,13 @@ class BasePipeline(ABC):
     @abstractmethod
     def _finish(self, batch: int) -> None:
         """Report a batch that was delivered."""
+
+
+def settings_for(streams: Iterable[Stream]) -> dict[str, str]:
+    """Spark's settings for a pipeline over these streams.
+
+    Where only files are read, by ourselves, few rows pass through Spark's own operators: programs
+    for these take longer than they save.
+    """
+    own = {TASKS_TOGETHER: "false"}
+    return own | {WRITTEN_PROGRAMS: "false"} if all(map(is_direct, streams)) else own

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import HostError, NotExecutable
 from penstock.optimizer.alter import takeovers
-from penstock.optimizer.physical import Program
 from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.coming import came, costs_of, how_kept
 from penstock.spark.control.batch_turns import delivers
 from penstock.spark.delivery.batch_delivery import Opened
-from penstock.spark.native.choice import NATIVE
 from penstock.spark.next_program import Altered, Coming, next_program
 
 if TYPE_CHECKING:
@@ -43,22 +41,15 @@ def is_other(running: RunningPipeline, query: SparkQuery, altered: Altered) -> b
     """
     options = altered.options
     name, there = query.name, running.program
-    if NATIVE in (there.options.lowering, options.lowering):
-        if options.lowering == there.options.lowering:
-            return False
-        here = "as Spark SQL alone" if there.options.lowering == NATIVE else "in the kernel"
-        reason = f"it runs {here}, and what is kept there is of no use elsewhere"
-    else:
-        now, plan = there.plans[name], query.plan
-        change = {name: _here(there, altered)}
-        program = next_program(there, running.next_change, (), change, running.known)
-        wanted = program.plans[name]
-        # What was chosen by cost may be chosen again, what was named may not.
-        if wanted == now and costs_of(wanted) == costs_of(now):
-            return False
-        reason = running.why_apart(plan, options)
-        if altered.why.by_itself and wanted != now and name not in program.altered:
-            takeovers(name, now, wanted)  # which says why it cannot
+    now, plan = there.plans[name], query.plan
+    program = next_program(there, running.next_change, (), {name: altered}, running.known)
+    wanted = program.plans[name]
+    # What was chosen by cost may be chosen again, what was named may not.
+    if wanted == now and costs_of(wanted) == costs_of(now):
+        return False
+    reason = running.why_apart(plan, options)
+    if altered.why.by_itself and wanted != now and name not in program.altered:
+        takeovers(name, now, wanted)  # which says why it cannot
     if reason:
         raise NotExecutable(
             f"query `{name}` cannot be altered so while it runs: {reason}",
@@ -81,7 +72,7 @@ def change(
     epochs, delivery = running.pipeline.epochs, running.delivery
     assert epochs is not None
     opened: dict[SparkQuery, Opened] = {}
-    named = {query.name: _here(epochs.program, each) for query, each in changes.items()}
+    named = {query.name: each for query, each in changes.items()}
     added = [query for query, each in changes.items() if isinstance(each, Coming)]
     plans = {name: each.plan for name, each in named.items()}
     try:
@@ -166,9 +157,3 @@ def join(running: RunningPipeline, changes: Collection[int]) -> int:
         batch = epochs.change(program, running.delivery.noted(), lambda batch: None)
     running.enabling.follow(program.live.queries, program.merging)
     return batch
-
-
-def _here(program: Program, change: Coming | Altered) -> Coming | Altered:
-    """A change as a pipeline carries it out: queries run where it does."""
-    lowering = program.options.lowering
-    return replace(change, options=replace(change.options, lowering=lowering))

@@ -52,6 +52,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import StreamProgress
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.adapting import Why
 from penstock.runtime.base_engine import BaseEngine
@@ -68,7 +69,6 @@ from penstock.spark.explain import explain_changed, explain_pipeline, explain_pl
 from penstock.spark.failures import translated
 from penstock.spark.following import Following
 from penstock.spark.functions import SparkFunctions
-from penstock.spark.native.choice import choose
 from penstock.spark.pipeline_stops import PipelineStops
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.planning import Planning, known_of_machine
@@ -80,8 +80,7 @@ from penstock.spark.sources.computed_columns import with_computed
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
-from penstock.spark.sources.rejecting import rejecting
-from penstock.spark.sources.sources import columns_of, is_finite, open_stream
+from penstock.spark.sources.sources import check_options, columns_of, is_finite, open_stream
 from penstock.spark.sources.spool import FilesRead
 from penstock.spark.state.program_changes import ProgramChanges
 from penstock.spark.working_session import (
@@ -398,11 +397,9 @@ class Engine(BaseEngine[SparkQuery]):
         return None if pipeline is None else pipeline.enabling.releases.get(query)
 
     def _pipelines(self) -> list[RunningPipeline]:
-        """Those that have ended and that queries know of, and those that run, up to date."""
+        """Those that have ended and that queries know of, and those that run."""
         known = (query.pipeline for query in self.queries if query.pipeline is not None)
         ended = dict.fromkeys(each for each in known if each not in self._running)
-        for running in self._running:
-            running.pipeline.refresh()
         return [*ended, *self._running]
 
     # -- streams of the program ---------------------------------------------------------------
@@ -480,9 +477,9 @@ class Engine(BaseEngine[SparkQuery]):
 
     # -- following the catalog ----------------------------------------------------------------
 
-    def _check(self, entry: QueryEntry, program: Program) -> None:
-        read = (self.declared_stream(stream.name) for stream in program.streams)
-        choose(program.queries, program.options, rejecting(read))
+    def _check(self, entry: QueryEntry) -> None:
+        for stream in streams_of(entry.plan).values():
+            check_options(stream)
         runs = self._declared(entry.name, entry.plan) and self._running_of(entry.name)
         if self._interval is not None and not runs:  # else it is altered, which has its own rules
             named = self.catalog.get(entry.name)
@@ -540,7 +537,8 @@ class Engine(BaseEngine[SparkQuery]):
         common = self.catalog.settings.options_for(Options())
         if common != self._common:
             for entry in self._planning.waiting():
-                self._check(entry, self._optimized(entry.name, entry.plan))
+                self._optimized(entry.name, entry.plan)  # which refuses what has no operator
+                self._check(entry)
         self._common = common
 
     def _running_of(self, name: str) -> RunningPipeline | None:

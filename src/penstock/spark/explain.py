@@ -1,5 +1,8 @@
-"""What `explain` says of queries on Spark: the operators of a pipeline with all its queries, native
-or in the kernel, by what their streams are partitioned, and whether there is state."""
+"""What `explain` says of queries on Spark.
+
+The operators of a pipeline with all its queries, by what their streams are partitioned, and whether
+there is state.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import Program, from_json
 from penstock.plan.explain import explain_graph
 from penstock.spark.exchange.preaggregation import preaggregations
-from penstock.spark.native.choice import NATIVE
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 
@@ -31,14 +33,11 @@ def explain_pipeline(
     group: PipelineGroup, program: Program, came: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """What a pipeline runs, and how; `came` says of queries that joined it since when they run."""
-    lowering = program.options.lowering
-    lines = [f"Pipeline of {', '.join(group.queries)}", f"  {lowering}: {program.reason}"]
+    lines = [f"Pipeline of {', '.join(group.queries)}"]
     if group.apart:
         lines.append(f"  a pipeline of its own: {group.apart}")
     lines += [f"  {name} {text}" for name, text in came.items()]
-    if lowering == NATIVE:
-        lines.append("  partitioned by Spark's own shuffle")
-    elif not (form := group.form(program)).has_groups:
+    if not (form := group.form(program)).has_groups:
         lines.append(f"  no state: {form.reason}, and tasks that read them compute the results")
     else:
         early = preaggregations(program.live, group.keys)

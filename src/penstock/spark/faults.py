@@ -25,15 +25,11 @@ from pathlib import Path
 
 VARIABLE = "PENSTOCK_FAULT"
 
-#: In the order in which a batch comes by. Tasks of the exchange, or of the native lowering:
+#: In the order in which a batch comes by. Tasks of the exchange:
 IN_EXCHANGE = {
     "exchange.begin": "a task of the exchange has started, and read nothing",
     "exchange.packed": "its blocks have gone out, its message of progress has not",
     "exchange.over": "everything has gone out",
-}
-IN_FOLDING = {
-    "fold.begin": "a task that folds files has started, and read nothing",
-    "fold.over": "its messages have gone out",
 }
 #: Tasks of the groups, up to where Spark commits their state:
 IN_GROUP = {
@@ -88,7 +84,6 @@ IN_FILES = {
 }
 POINTS = {
     **IN_EXCHANGE,
-    **IN_FOLDING,
     **IN_GROUP,
     **IN_DRIVER,
     **IN_ROWS,
@@ -98,7 +93,7 @@ POINTS = {
     **IN_FILES,
 }
 #: Points that Python workers reach; the driver reaches the others.
-IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})
+IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_GROUP})
 #: Points that begin a step which may be done twice.
 REPEATABLE = frozenset(point for point, what in POINTS.items() if what.startswith("(repeatable)"))
 

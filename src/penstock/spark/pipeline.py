@@ -8,18 +8,15 @@ Spark owns offsets, scheduling, state and recovery; what is ours is in the funct
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.catching_up.catch_up import CatchUp
 from penstock.spark.control import told
-from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows, output_rows
 from penstock.spark.delivery.group_reports import GroupReport, report_of
 from penstock.spark.delivery.staging import writing_staged
@@ -31,29 +28,18 @@ from penstock.spark.exchange.preaggregation import (
     for_streams,
     on_time_in,
 )
-from penstock.spark.jvm import forget_sockets
 from penstock.spark.masters import is_one_process
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.processor import OUTPUT_DDL, QUERY_ID, GroupProcessor
 from penstock.spark.session import PARTITIONS
-from penstock.spark.sources.direct_files import is_direct
 from penstock.spark.sources.sources import exchange
 
-#: After so many batches Java is told what it need not remember.
-_MANY = 1000
 #: So many queries make tasks do more than read.
 _MANY_QUERIES = 8
-#: With this Spark gives streams that have one task each the same task, one after the other.
-TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
-#: Spark writes and compiles a program of its own for a plan; in every batch it is written again.
-WRITTEN_PROGRAMS = "spark.sql.codegen.wholeStage"
 
 
 class Pipeline(BasePipeline):
-    """The pipeline of queries that the kernel computes."""
-
-    def _settings(self) -> dict[str, str]:
-        return settings_for(self.program.streams)
+    """The pipeline of queries that have groups."""
 
     def _computed(self) -> DataFrame:
         spark, streams = self.spark, self.program.streams
@@ -125,12 +111,6 @@ class Pipeline(BasePipeline):
         query = context.getLocalProperty(QUERY_ID)
         return emptied_folder(query) if query and is_one_process(context.master) else None
 
-    def end_run(self) -> None:
-        self.control.send({END_OF_RUN: 1})
-
-    def refresh(self) -> None:
-        """Nothing to do: a batch brings its report along."""
-
     def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
         found: list[OutputRows] = []
         self._reports = []
@@ -142,22 +122,11 @@ class Pipeline(BasePipeline):
         return found
 
     def _finish(self, batch: int) -> None:
-        forget_now_and_then(self.spark, batch)
         self._shared_memory()
         self._on_time_from = on_time_in(self._reports)
         self.report(report_of(batch, self._reports))
         assert self.catch_up is not None
         self.catch_up.end(batch, self._running)
-
-
-def settings_for(streams: Iterable[Stream]) -> dict[str, str]:
-    """Spark's settings for a pipeline of the kernel.
-
-    Where only files are read, by ourselves, few rows pass through Spark's own operators: programs
-    for these take longer than they save.
-    """
-    own = {TASKS_TOGETHER: "false"}
-    return own | {WRITTEN_PROGRAMS: "false"} if all(map(is_direct, streams)) else own
 
 
 def tasks_of(spark: SparkSession, streams: int, early: Preaggregation) -> int:
@@ -169,9 +138,3 @@ def tasks_of(spark: SparkSession, streams: int, early: Preaggregation) -> int:
     cores = spark.sparkContext.defaultParallelism
     served = len(early.aggregates) + len(early.queries)
     return cores if served >= _MANY_QUERIES else -(-cores // streams)
-
-
-def forget_now_and_then(spark: SparkSession, batch: int) -> None:
-    """Tell Java now and then what it need not remember."""
-    if batch % _MANY == _MANY - 1:
-        forget_sockets(spark)

@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import HostError, NotExecutable
+from penstock.errors import HostError
 from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.scratch import scratch
 from penstock.io.storage.storage_path import StoragePath
@@ -50,9 +50,6 @@ from penstock.spark.executors import check_executors, forget_on_executors, stand
 from penstock.spark.failures import translated
 from penstock.spark.housekeeping import Housekeeping
 from penstock.spark.measured import Measured
-from penstock.spark.native.choice import NATIVE
-from penstock.spark.native.pipeline import NativePipeline
-from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
@@ -94,12 +91,9 @@ class RunningPipeline:
         self.from_start: set[str] = set()  # those of them that see everything
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
-        streams = group.streams
-        frames = {name: engine._frame_of(stream) for name, stream in streams.items()}
-        program = group.program(engine.catalog.streams, frames)
+        program = group.program(engine.catalog.streams)
         streams = {stream.name: stream for stream in program.streams}
-        frames |= {n: engine._frame_of(s) for n, s in streams.items() if n not in frames}
-        self._is_native = program.options.lowering == NATIVE
+        frames = {name: engine._frame_of(stream) for name, stream in streams.items()}
         first_of = frozenset(streams.keys()).difference(read)
         place = engine._planning.checkpoint_of(group)
         check_is_not_read(place, streams.values())
@@ -110,12 +104,10 @@ class RunningPipeline:
             folder: StoragePath = place or Path(tempfile.mkdtemp(dir=scratch()))
             if place is None:
                 held.callback(shutil.rmtree, str(folder), ignore_errors=True)
-            declared = group.continued.declared if group.continued is not None else {}
             self.form = group.form(program)
             self.checkpoint = Checkpoint(
                 folder,
                 program,
-                declared,
                 self.form.step,
                 group.keys,
                 accept_changes=accept_changes,
@@ -168,10 +160,7 @@ class RunningPipeline:
         return self._engine._with_shapes()
 
     def _pipeline(self, program: Program, frames: Mapping[str, DataFrame]) -> BasePipeline:
-        if self._is_native:
-            kind: type[BasePipeline] = NativePipeline
-        else:
-            kind = Pipeline if self.form.has_groups else RowPipeline
+        kind = Pipeline if self.form.has_groups else RowPipeline
         spark, keys = self._engine.session, self.group.keys
         hands = (self._deliver, self._report, self._sinks)
         groups = 1 if self.group.is_small else None
@@ -219,10 +208,8 @@ class RunningPipeline:
             self._engine.query(name).pipeline = self
         if self._has_ended or not self.enabling.can_help:
             return
-        control, pipeline = self.pipeline.control, self.pipeline
-        self._timer = EnablingTimer(
-            self.enabling, control, pipeline.refresh, self._over, self._engine.now
-        )
+        control = self.pipeline.control
+        self._timer = EnablingTimer(self.enabling, control, self._over, self._engine.now)
         self._timer.start()
         if is_continued:
             control.send({})  # what has waited since the last run may leave
@@ -234,7 +221,7 @@ class RunningPipeline:
         behind for the next one, which may be meant to go on.
         """
         at_once = all(map(is_read_at_once, self.program.streams))
-        return self._place is None and not self._is_native and at_once
+        return self._place is None and at_once
 
     # -- queries that come and go -------------------------------------------------------------
 
@@ -301,23 +288,18 @@ class RunningPipeline:
     @property
     def spark_progress(self) -> Any:
         """Spark's figures of the last micro-batch, if there was one."""
-        latest = self.query.lastProgress if self._last is None else self._last[1]
-        return latest if latest is None else self._shown(latest)
+        return self.query.lastProgress if self._last is None else self._last[1]
 
     @property
     def recent_progress(self) -> list[dict[str, Any]]:
         """Spark's figures of the last micro-batches; of one that was stopped, of the last."""
         if self._last is not None:
             return [self.spark_progress] if self._last[1] is not None else []
-        return [dict(self._shown(progress)) for progress in self.query.recentProgress]
-
-    def _shown(self, progress: Any) -> Any:
-        return shown(progress) if self._is_native else progress
+        return [dict(progress) for progress in self.query.recentProgress]
 
     @property
     def last_batch(self) -> BatchStatus | None:
         """The last micro-batch that has reported."""
-        self.pipeline.refresh()
         report, latest = self._reported, self.spark_progress
         if report is None:
             return None
@@ -352,13 +334,6 @@ class RunningPipeline:
 
     def check_punctuation(self, stream: str, bound: int, where: Where) -> None:
         """Refuse punctuation from the program that this pipeline cannot take."""
-        if where and self._is_native:
-            queries = ", ".join(self.group.queries)
-            raise NotExecutable(
-                f"`{queries}` runs as Spark SQL alone, which cannot punctuate only some rows of "
-                f"`{stream}`",
-                hint="SET lowering = kernel, or punctuate all rows",
-            )
         self._punctuating.check(stream, bound, where)
 
     def punctuate(self, stream: str, bound: int, where: Where) -> None:
@@ -392,7 +367,6 @@ class RunningPipeline:
             with translated():
                 self._wait_for_batch()
                 self.query.stop()
-                self.pipeline.refresh()
                 # The session may go next, and with it what Spark knows.
                 failed = self.failure()
                 self._last = (dict(self.query.status), self.query.lastProgress, failed)

@@ -24,7 +24,6 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
 )
 from penstock.spark.in_memory.row_batches import FakeRowPipeline
-from penstock.spark.native.choice import KERNEL
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.rows.host import GROUP
@@ -48,7 +47,6 @@ def run_groups(
     options = {
         each.name: replace(
             each.options,
-            lowering=KERNEL,
             strategy=way.strategy,
             rows_per_step=way.rows_per_step,
             ets_by=way.ets_by,

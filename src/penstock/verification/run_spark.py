@@ -11,20 +11,16 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from penstock.errors import NotExecutable
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.spark import faults
 from penstock.spark.engine import Engine
-from penstock.spark.native.choice import NATIVE
-from penstock.spark.native.choice import choose as choose_lowering
 from penstock.verification.case import Row, VerificationCase, frame_of, rows_of
-from penstock.verification.script import LOWERING, Planned, Script
+from penstock.verification.script import Planned, Script
 from penstock.verification.ways import Way
 
 #: One file of each stream a trigger.
@@ -41,8 +37,7 @@ class OnSpark:
         self, script: Script, case: VerificationCase, way: Way, queries: Sequence[str] | None = None
     ) -> dict[str, list[Row]]:
         """What each query that can run on this way has put out once all streams have ended."""
-        settings = {**way.settings, LOWERING: way.lowering}
-        names = [p.name for p in script.declared(way.settings, queries) if can_run(p, way.lowering)]
+        names = [p.name for p in script.declared(way.settings, queries) if can_run(p)]
         if not names:
             return {}
         with tempfile.TemporaryDirectory(prefix="penstock-verify-") as folder:
@@ -61,7 +56,7 @@ class OnSpark:
                 for number in batches:
                     _write(place / "in", streams, case, number)
                 engine = self._engine(place / "checkpoint")
-                script.on(engine, settings, queries=names, origins=origins)
+                script.on(engine, way.settings, queries=names, origins=origins)
                 self._take_in(engine, is_last=batches.stop == len(case.batches))
                 for query in engine.queries:
                     found[query.name] += rows_of(query.to_polars())
@@ -85,23 +80,15 @@ def _arm(way: Way) -> None:
     folder, chance = faults.folder(), random.Random(f"{way.seed} spark")
     if folder is not None:
         faults.disarm(folder)
-        in_kernel = {**faults.IN_EXCHANGE, **faults.IN_GROUP}
-        here = faults.IN_FOLDING if way.lowering == NATIVE else in_kernel
+        here = sorted({**faults.IN_EXCHANGE, **faults.IN_GROUP})
         action = chance.choice(("fail", "repeat"))
-        faults.arm(folder, chance.choice(sorted(here)), action, occurrence=chance.choice((1, 2, 3)))
+        faults.arm(folder, chance.choice(here), action, occurrence=chance.choice((1, 2, 3)))
 
 
-def can_run(planned: Planned, lowering: str) -> bool:
-    """Whether what a query gives on Spark can be told beforehand, by this lowering."""
-    if any(stream.stamped for stream in planned.streams.values()):
-        return False  # stamped by the clock of the machine
-    if lowering != NATIVE:
-        return True
-    try:
-        choose_lowering({planned.name: planned.plan}, replace(planned.options, lowering=NATIVE))
-    except NotExecutable:
-        return False
-    return True
+def can_run(planned: Planned) -> bool:
+    """Whether what a query gives on Spark can be told beforehand."""
+    # Of the clock of the machine it cannot.
+    return not any(stream.stamped for stream in planned.streams.values())
 
 
 def _write(

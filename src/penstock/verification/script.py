@@ -33,9 +33,6 @@ from penstock.sql.parse.statements import (
     Statement,
 )
 
-#: Whether Spark's own operators compute a query: each way on Spark says so itself.
-LOWERING = "lowering"
-
 
 @dataclass(frozen=True)
 class Planned:
@@ -101,7 +98,7 @@ class Script:
                 case AlterQuery():
                     if queries is None or statement.name in queries:
                         _alter(engine, statement, settings)
-                case SetStatement() if statement.name.lower() in (*settings, LOWERING):
+                case SetStatement() if statement.name.lower() in settings:
                     continue
                 case CreateStream():
                     origin = (origins or {}).get(statement.name, Origin())
@@ -150,7 +147,7 @@ def _declare(engine: BaseEngine[Any], query: CreateQuery, settings: Mapping[str,
 
 def _alter(engine: BaseEngine[Any], statement: AlterQuery, settings: Mapping[str, str]) -> None:
     """Alter a query as the file does, but for what a way sets, and what is refused without it."""
-    changes = [each for each in statement.changes if each.name.lower() not in (*settings, LOWERING)]
+    changes = [each for each in statement.changes if each.name.lower() not in settings]
     if not changes:
         return
     try:

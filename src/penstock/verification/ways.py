@@ -2,7 +2,7 @@
 
     here      in this process: strategies, steps, blocks of any size, changes in mid-run
     groups    Spark's host without Spark: partition groups, tasks, workers that are lost, replays
-    spark     on Spark itself: by the kernel or by Spark's own operators, with a restart
+    spark     on Spark itself, with a restart
 
 Under each of them every algorithm that SET can choose. A query that refuses one gets what the file
 says, so it never makes a difference whether a way is there.
@@ -37,7 +37,6 @@ class Way:
     changes: bool = False  # strategies and other queries come and go in mid-run
     groups: int = 1
     loses_workers: bool = False  # groups move between workers, and attempts fail
-    lowering: str = "kernel"
     restarts: bool = False
     faults: bool = False  # on Spark, a task fails or does a step twice
 
@@ -60,8 +59,6 @@ class Way:
                 yield f"timestamps by {self.ets_by}"
             if self.loses_workers:
                 yield "faults and lost workers"
-        if self.host == "spark":
-            yield f"{self.lowering} lowering"
         if self.restarts:
             yield "a restart"
         if self.faults:
@@ -73,7 +70,7 @@ class Way:
         if self.host == "spark":
             yield Way("groups", self.settings, self.seed)
             yield Way("groups", self.settings, self.seed, groups=2, loses_workers=True)
-        plain = Way(self.host, lowering=self.lowering)
+        plain = Way(self.host)
         yield plain
         for name in self.settings:
             rest = {key: value for key, value in self.settings.items() if key != name}

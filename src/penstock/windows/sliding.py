@@ -71,10 +71,6 @@ class Sliding(Tagged):
         require_positive("SLIDE", self.slide, self.unit)
         object.__setattr__(self, "origin", resolve_origin(self.origin, self.unit))
 
-    @property
-    def is_tumbling(self) -> bool:
-        return self.range == self.slide
-
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
         """By the formula as it stands, for it judges those who use `wid_range`."""
         value = row[self.on]

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.spark.engine import Engine
 from penstock.spark.session import LOOPBACK, PARTITIONS
-from tests.spark.cluster.kinds import ALL, CLICKS, clicks, declared, statement
+from tests.spark.cluster.kinds import CLICKS, KINDS, clicks, declared, statement
 
 
 def main(folder: Path, master: str) -> None:
@@ -29,7 +29,7 @@ def main(folder: Path, master: str) -> None:
     engine = Engine(spark, checkpoint=folder / "checkpoint")
     engine.sql(declared(folder))
     engine.stream("clicks", lambda skip: list(clicks())[skip:], columns=CLICKS, timestamp="ts")
-    for name in ALL:
+    for name in KINDS:
         engine.sql(statement(folder, name))
     engine.start()
     cores = spark.sparkContext.parallelize(range(2), 2)

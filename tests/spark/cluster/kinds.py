@@ -53,9 +53,6 @@ KINDS = {
     "EMIT CHANGES",
     "pushed": "SELECT who, sum(n) AS n FROM clicks [RANGE 10 SECONDS] GROUP BY who",
 }
-#: This one as Spark SQL alone.
-NATIVE = {"native": KINDS["tumbling"].replace("packets", "replies")}
-ALL = {**KINDS, **NATIVE}
 
 
 def write_streams(folder: Path, files: int, rows: int) -> None:
@@ -85,21 +82,20 @@ def clicks(count: int = 400) -> Iterator[dict[str, Any]]:
 
 
 def statement(folder: Path, name: str) -> str:
-    into = f"CREATE QUERY {name} INTO parquet '{folder}/out/{name}' AS {ALL[name]};"
-    return f"SET lowering = native; {into} SET lowering = auto;" if name in NATIVE else into
+    return f"CREATE QUERY {name} INTO parquet '{folder}/out/{name}' AS {KINDS[name]};"
 
 
 def expected(folder: Path) -> dict[str, Counter[tuple[Any, ...]]]:
     """By query, its results by the local engine."""
     engine = LocalEngine()
     engine.sql(declared(folder) + f"CREATE STREAM clicks ({CLICKS}) TIMESTAMP BY ts ORDERED")
-    for name, text in ALL.items():
+    for name, text in KINDS.items():
         engine.sql(f"CREATE QUERY {name} AS {text}")
     for _ in engine.read_files():
         pass
     engine.push("clicks", list(clicks()))
     engine.finish()
-    return {name: counted(name, engine.query(name).results()) for name in ALL}
+    return {name: counted(name, engine.query(name).results()) for name in KINDS}
 
 
 def written(folder: Path, name: str) -> pl.DataFrame:

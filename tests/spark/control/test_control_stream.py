@@ -13,7 +13,7 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.model.timestamps import END
-from penstock.spark.control.control_stream import END_OF_RUN, KEPT, ControlStream, about
+from penstock.spark.control.control_stream import END_OF_RUN, KEPT, ControlStream
 from penstock.spark.exchange.messages import CONTROL, SCHEMA, ControlLine, Record, message_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def test_the_latest_messages_stay_however_many_were_sent(tmp_path: Path) -> None
     control.send({"a": 1}).rename(tmp_path / "999990-00000000.json")
     sent = [control.send({"a": bound, END_OF_RUN: 1}).name for bound in range(2, 12 + KEPT)]
     assert sent[-1].startswith("1000016-")  # which sorts before the others as text
-    assert control.closed() == {"a": 11 + KEPT}
     control.forget(time.time() + 60)
     assert {file.name for file in tmp_path.iterdir()} == set(sent[-KEPT:])
 
@@ -73,15 +72,6 @@ def test_a_clock_that_is_set_back_makes_no_message_look_old(tmp_path: Path) -> N
     os.utime(str(first), (ahead, ahead))
     second = ControlStream(tmp_path / "control").send({"a": 7})
     assert second.stat().st_mtime_ns >= first.stat().st_mtime_ns
-
-
-def test_the_end_of_a_run_says_how_far_it_went(tmp_path: Path) -> None:
-    control = ControlStream(tmp_path / "control")
-    assert control.closed() == {}
-    control.send({"a": 5, END_OF_RUN: 1})
-    control.send(about("a", 9, (("k", (1,)),)))
-    control.send({"a": 7})
-    assert control.closed() == {"a": 5}
 
 
 def test_every_group_hears_every_message(spark: SparkSession, tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_a_bound_that_cannot_be_written_is_told_to_whoever_uses_the_query(
     driver = Driver(QUERIES["union"], ON_DEMAND, is_prompt=True, seed=3)
     monkeypatch.setattr(driver.enabling, "bounds_at", lambda now: {"busy": now})
     control = ControlStream(tmp_path / "control")
-    timer = EnablingTimer(driver.enabling, control, lambda: None, lambda: None, lambda: START)
+    timer = EnablingTimer(driver.enabling, control, lambda: None, lambda: START)
     timer.check()
     (tmp_path / "control").rmdir()
     timer.start()

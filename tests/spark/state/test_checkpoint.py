@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,9 +31,9 @@ def claimed(folder: Path, first: Program, *, accept_changes: bool = False) -> No
     checkpoint.release()
 
 
-def refused(folder: Path, second: Program, declared: Mapping[str, Options] | None = None) -> str:
+def refused(folder: Path, second: Program) -> str:
     with pytest.raises(HostError) as caught:
-        Checkpoint(folder, second, declared, keys=partitioning(*second.queries.values()))
+        Checkpoint(folder, second, keys=partitioning(*second.queries.values()))
     return str(caught.value)
 
 
@@ -179,7 +178,7 @@ def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
     """Though by costs the same would be chosen today."""
     sliding = {"q": plan(COUNT.format(s=1))}
     chosen = optimize(sliding, Options(aggregation="paned"))
-    claimed(tmp_path, replace(chosen, options=Options(lowering="kernel")))
+    claimed(tmp_path, replace(chosen, options=Options()))
     wid = Options(aggregation="wid")
     assert optimize(sliding, wid).plans == optimize(sliding).plans
     [group] = assign_pipelines(sliding, {"q": wid}, found(tmp_path))
@@ -187,24 +186,10 @@ def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
     assert "operators of query q changed; setting aggregation was auto and is wid" in message
 
 
-def test_queries_that_run_elsewhere_by_now_do_not_go_on_together(tmp_path: Path) -> None:
-    texts = {name: plan(COUNT.format(s=s)) for name, s in (("q", 5), ("p", 1), ("r", 2))}
-    claimed(tmp_path, optimize(texts))
-    first, _ = assign_pipelines(texts, {"p": Options(lowering="native")}, found(tmp_path))
-    assert first.continued is not None
-    assert refused(tmp_path, first.program(), first.continued.declared) == (
-        f"the checkpoint `{tmp_path}` has queries that run together, and they are declared under "
-        "different settings now: lowering is auto for q, r and native for p\n"
-        "  declare all of them under SET lowering = auto, or start over with another checkpoint "
-        "and another directory for the results"
-    )
-    claimed(tmp_path, optimize(texts))
-
-
 def test_a_query_goes_on_beside_others_by_options_of_its_own(tmp_path: Path) -> None:
     texts = {name: plan(COUNT.format(s=s)) for name, s in (("q", 5), ("p", 1))}
-    adapt = {"p": Options(aggregation="adapt", lowering="kernel")}
-    program = beside(optimize({}, Options(lowering="kernel")), texts, own=adapt)
+    adapt = {"p": Options(aggregation="adapt")}
+    program = beside(optimize({}, Options()), texts, own=adapt)
     claimed(tmp_path, program)
     [group] = assign_pipelines(texts, {"p": Options(aggregation="adapt")}, found(tmp_path))
     assert group.program().plans == program.plans
@@ -225,7 +210,7 @@ def test_a_query_that_a_baseline_computed_is_refused_with_the_reason(tmp_path: P
         ("p", ""),
     ):
         folder, query = tmp_path / name, {name: texts[name]}
-        old = optimize(query, Options(aggregation="buffering", lowering="kernel"))
+        old = optimize(query, Options(aggregation="buffering"))
         claimed(folder, old.by(with_buffering(old.plans)))
         [group] = assign_pipelines(query, continued=found(folder))
         if message:

@@ -11,8 +11,7 @@ restart are checked by it. No two files ever have the same name, not even if the
 deleted: Spark would take the second for one that it has read.
 
 The end of a run is such a file as well, under no stream's name: whatever waits is released, up to
-bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`). For
-native pipelines these bounds are written here.
+bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`).
 
 Every group gets all punctuation, as messages of the exchange.
 """
@@ -28,7 +27,6 @@ from threading import Lock
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from penstock.checkpoint.layout import ControlLayout
 from penstock.io.storage.hadoop_path import HadoopPath
@@ -99,22 +97,6 @@ class ControlStream:
         with self._writing:  # whoever sends looks at all that are there
             for file in filter(is_needless, self._files.sent()[:-KEPT]):
                 file.unlink()
-
-    def closed(self) -> dict[str, int]:
-        """Up to where the last run that ended has closed each stream, if it said so here."""
-        for file in reversed(self._files.sent()):
-            message: dict[str, int] = json.loads(file.read_text())
-            if message.pop(END_OF_RUN, None) == 1:
-                del message[CHECKSUM]
-                return message
-        return {}
-
-    def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
-        """The bounds sent for one stream, as the column `bound`."""
-        reader, place = own_folder(spark, self.folder)
-        files = reader.text(place)
-        bound = F.from_json("value", "map<string, bigint>").getItem(stream)
-        return files.select(bound.alias("bound")).where(F.col("bound").isNotNull())
 
     def messages(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
         """Punctuation as messages of the exchange, one per group."""

@@ -6,8 +6,7 @@ of a pipeline decides is whether a bound is worth a batch, and what may be taken
 
 After every micro-batch it knows how far each stream has come. If the clock gives a stream that is
 waited for a higher bound, that bound goes out on the control stream, and the batch that it causes
-releases what has waited: results are at most one batch later than if no stream were silent, two
-where Spark's own watermark is in between.
+releases what has waited: results are at most one batch later than if no stream were silent.
 
 A bound T is sound only if the batch that receives it reads all rows that came before T. Where Spark
 reads the control stream before it looks for rows, the present will do for T (`is_read_first`). Else

@@ -23,21 +23,18 @@ POLL = 0.02
 class EnablingTimer:
     """Asks the streams of one pipeline, after each batch and while nothing comes.
 
-    `look` has the pipeline report what Spark has told about it; `over` gives the last batch that is
-    over.
+    `over` gives the last batch that is over.
     """
 
     def __init__(
         self,
         enabling: DriverEnabling,
         control: ControlStream,
-        look: Callable[[], None],
         over: Callable[[], BatchTimes | None],
         clock: Callable[[], int],
     ) -> None:
         self._enabling = enabling
         self._control = control
-        self._look = look
         self._over = over
         self._clock = clock
         self._lock = threading.RLock()
@@ -74,7 +71,6 @@ class EnablingTimer:
     def _run(self) -> None:
         while not self._stopped.wait(POLL if self._known_over < self._reported else PAUSE):
             try:
-                self._look()
                 with self._lock:
                     self._step()
             except (Py4JError, ConnectionError):

@@ -8,7 +8,7 @@ which came before the trigger began have been read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -42,14 +42,3 @@ def times_of(progress: Progress) -> BatchTimes:
     began = to_ticks(datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00")))
     took = progress["durationMs"].get("latestOffset", 0)
     return BatchTimes(last_over(progress), began, began + took * MILLISECOND)
-
-
-def reports_behind(
-    batch: int, latest: Progress, recent: Callable[[], Sequence[Progress]]
-) -> list[Progress]:
-    """The reports on batches later than this one; `recent` is asked only if one was missed."""
-    if last_over(latest) <= batch:
-        return []
-    if last_over(latest) == batch + 1 and has_run(latest):
-        return [latest]
-    return [found for found in recent() if has_run(found) and found["batchId"] > batch]

@@ -13,8 +13,7 @@ from typing import Generic, TypeVar
 
 from penstock.runtime.counts import Tally
 
-#: Batches that may still be counted again. Spark repeats the last one only; with native lowering, a
-#: batch is known when the next has begun.
+#: More batches than may be counted again, which is the last one, or than a reader lags behind.
 KEPT = 100
 
 T = TypeVar("T")

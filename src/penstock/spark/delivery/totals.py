@@ -2,8 +2,7 @@
 
 A file of the checkpoint holds the counts of all batches but the last, and those of the last apart.
 It is written before Spark commits the batch; a batch that Spark repeats replaces its own counts and
-adds nothing, so no row is counted twice and none is missed. Only where Spark tells of a batch when
-it is over (native lowering), a crash right behind it may lose the counts of that one.
+adds nothing, so no row is counted twice and none is missed.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Queries over the same streams share the reading, the exchange and equal operators, as long as one
 partitioning suits them all. Two queries that could only agree on a single group, where each alone
-could use many, stay apart; so do queries that were declared under different settings, and those
-that are to run as Spark SQL alone, where there is nothing to share.
+could use many, stay apart; so do queries that were declared under different settings.
 
 A checkpoint that is continued keeps its queries together, in whatever order they are declared now.
 A query that is new, to a checkpoint or to a pipeline that runs, joins those that are there only if
@@ -16,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-from pyspark.sql import DataFrame
 
 from penstock.catalog.catalog import StreamEntry
 from penstock.catalog.settings import SETTINGS
@@ -37,8 +34,6 @@ from penstock.optimizer.physical import PhysicalPlan, Program, digest_of, since_
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
-from penstock.spark.native.choice import NATIVE, choose
-from penstock.spark.native.physical import is_native, native_plan
 from penstock.spark.placement.partitioning import (
     Partitioning,
     PartitionKeys,
@@ -46,7 +41,6 @@ from penstock.spark.placement.partitioning import (
     suits,
 )
 from penstock.spark.rows.choice import GROUPS, Form, form_of
-from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.state.changed_settings import changed_settings, goes_on
 from penstock.spark.state.checkpoint import Continued
 
@@ -76,28 +70,13 @@ class PipelineGroup:
         keys = partitioning(*queries.values()) if continued is None else continued.keys
         return cls(queries, keys, options, continued)
 
-    def program(
-        self, streams: Iterable[StreamEntry] = (), frames: Mapping[str, DataFrame] | None = None
-    ) -> Program:
-        """What the pipeline runs, natively or in the kernel.
-
-        `streams` are all that are declared; `frames` those that are opened.
-        """
-        streams = list(streams)
+    def program(self, streams: Iterable[StreamEntry] = ()) -> Program:
+        """What the pipeline runs; `streams` are all that are declared."""
+        if self.continued is not None:
+            declared = {entry.name: entry.stream for entry in streams}
+            return self._in_place(self._going_on(self.continued), self.continued, declared)
         nothing = optimize({}, self.options)
-        program = beside(nothing, self.queries, own=self.own, statistics=self.statistics)
-        read = rejecting((entry for entry in streams if entry.name in self.keys), frames)
-        choice = choose(program.queries, self.options, read)
-        if choice.lowering == NATIVE:
-            queries = program.queries.items()
-            plans = {name: native_plan(query, choice.reason) for name, query in queries}
-            program = replace(program, plans=plans)
-        elif self.continued is not None:
-            program = self._going_on(self.continued)
-        options = replace(program.options, lowering=choice.lowering)
-        own = {n: replace(each, lowering=choice.lowering) for n, each in program.own.items()}
-        program = replace(program, options=options, reason=choice.reason, own=own)
-        return self._in_place(program, {entry.name: entry.stream for entry in streams})
+        return beside(nothing, self.queries, own=self.own, statistics=self.statistics)
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -116,20 +95,19 @@ class PipelineGroup:
 
     def _going_on(self, before: Continued) -> Program:
         """Queries that were there go on as they did, others beside them."""
-        in_kernel = {name: plan for name, plan in before.plans.items() if not is_native(plan)}
         kept: dict[str, PhysicalPlan] = {}
         alike: dict[tuple[Options, Options], dict[str, Node]] = {}
         for name, query in self.queries.items():
             kind = self._options_of(name), before.options_of(name)
             alike.setdefault(kind, {})[name] = query
         for (options, earlier), queries in alike.items():
-            kept |= goes_on(queries, options, in_kernel, earlier)
+            kept |= goes_on(queries, options, before.plans, earlier)
         since = dict.fromkeys(self.queries, before.change)
         for name, begin in self.begins.items():
-            found = since_in_state(self.queries[name], self._options_of(name), in_kernel)
+            found = since_in_state(self.queries[name], self._options_of(name), before.plans)
             if begin is Begin.STATE and found is not None:
                 since[name] = found
-        since |= {name: since_of(plan) for name, plan in in_kernel.items()}
+        since |= {name: since_of(plan) for name, plan in before.plans.items()}
         streams = tuple(self.streams.values())
         known = (since, self.own, streams, self.statistics)
         program = go_on(self.queries, self.options, kept, before.asked, *known)
@@ -146,21 +124,20 @@ class PipelineGroup:
         }
         earlier = replace(program, plans=plans, altered=altered)
         for name in same:
-            if not is_native(plans[name]):
-                program = with_earlier(program, earlier, name)
+            program = with_earlier(program, earlier, name)
         why = {name: each for name, each in before.why.items() if name in program.altered}
         return replace(program, why=why)
 
     def _options_of(self, query: str) -> Options:
         return self.own.get(query, self.options)
 
-    def _in_place(self, program: Program, declared: Mapping[str, Stream]) -> Program:
+    def _in_place(
+        self, program: Program, before: Continued, declared: Mapping[str, Stream]
+    ) -> Program:
         """The program with its streams where a checkpoint has them, also those nobody reads now."""
-        if self.continued is None:
-            return program
         read = {stream.name: stream for stream in program.streams}
         # Spark knows its sources by their places.
-        known = {name: read.get(name) or declared.get(name) for name in self.continued.streams}
+        known = {name: read.get(name) or declared.get(name) for name in before.streams}
         kept = [self._as_kept(stream) for stream in known.values() if stream is not None]
         new = [stream for name, stream in read.items() if name not in known]
         return replace(program, streams=(*kept, *new))
@@ -193,12 +170,9 @@ def assign_pipelines(
         there = [name for name in each.plans if name in left]
         if accept_changes:
             there = [name for name in there if _stays(left[name], by_name[name], each, name)]
-        alike = [name for name in there if by_name[name].lowering == by_name[there[0]].lowering]
-        if alike:
-            known_plans = {name: left.pop(name) for name in alike}
-            # Queries of which some are to run elsewhere by now are refused there.
-            known = replace(each, declared={name: by_name[name] for name in there})
-            together = PipelineGroup.of(known_plans, by_name[there[0]], known)
+        if there:
+            plans = {name: left.pop(name) for name in there}
+            together = PipelineGroup.of(plans, by_name[there[0]], each)
             found.append(_with_own(together, by_name))
     # By what queries may be spread is put together one by one; a checkpoint's stays as it is.
     spread: list[Partitioning | None] = [None] * len(found)
@@ -249,12 +223,11 @@ def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) ->
     if there.continued is not None:
         [plan] = new.queries.values()
         before = there.continued
-        options = replace(there.options, lowering=before.options.lowering)
         has_groups = before.form == GROUPS
         return not why_apart(
-            plan, new.options, options, there.keys, before.computed, has_groups=has_groups
+            plan, new.options, there.options, there.keys, before.computed, has_groups=has_groups
         )
-    if new.options != there.options or new.options.lowering == NATIVE:
+    if new.options != there.options:
         return False
     return there.is_small or all(
         together.keys[stream] != () or keys == ()
@@ -278,8 +251,6 @@ def why_apart(
     `computed` the columns that Spark computes of them. What each query has for itself of its
     options keeps nobody apart.
     """
-    if NATIVE in (options.lowering, there.lowering):
-        return "a query that runs as Spark SQL alone has nothing to share"
     other = [name for name in changed_settings(there, options) if SETTINGS[name].of_engine]
     if other:
         differing = (f"{n} is {getattr(options, n)}, not {getattr(there, n)}" for n in other)

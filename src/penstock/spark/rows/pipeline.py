@@ -15,13 +15,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.spark.base_pipeline import BasePipeline
-from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.delivery.staging import writing_staged
 from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.messages import Record, in_order
-from penstock.spark.pipeline import forget_now_and_then, settings_for, tasks_of
+from penstock.spark.pipeline import tasks_of
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.rows.host import GROUP, RowHost
 from penstock.spark.sources.sources import exchange
@@ -29,9 +28,6 @@ from penstock.spark.sources.sources import exchange
 
 class RowPipeline(BasePipeline):
     """The pipeline of queries that tasks compute as they read."""
-
-    def _settings(self) -> dict[str, str]:
-        return settings_for(self.program.streams)
 
     def _computed(self) -> DataFrame:
         streams = self.program.streams
@@ -67,17 +63,10 @@ class RowPipeline(BasePipeline):
         told = self._host.open(batch, self.epochs.begin(batch), self.sinks(batch))
         self._tell(batch, told)
 
-    def end_run(self) -> None:
-        self.control.send({END_OF_RUN: 1})
-
-    def refresh(self) -> None:
-        """Nothing to do: a batch brings its report along."""
-
     def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
         messages = in_order(Record(**each) for each in computed.to_pylist())
         return self._host.process(batch, messages)
 
     def _finish(self, batch: int) -> None:
-        forget_now_and_then(self.spark, batch)
         self._host.keep(batch)
         self.report(report_of(batch, [self._host.report]))

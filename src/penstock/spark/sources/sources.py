@@ -69,6 +69,13 @@ def _check_is_read_by_spark(stream: Stream) -> None:
         )
 
 
+def check_options(stream: Stream) -> None:
+    """Refuse options of a source that no Spark is needed to judge."""
+    for_connector(stream)
+    if is_direct(stream):
+        skips_unreadable(stream)
+
+
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream as Spark reads it, with its declared columns and types."""
     declared, stream = stream, for_connector(stream)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import NotExecutable
@@ -26,26 +25,9 @@ def changed_settings(before: Options, now: Options) -> list[str]:
     return [name for name in names if getattr(before, name) != getattr(now, name)]
 
 
-def differing_settings(declared: Mapping[str, Options]) -> dict[str, str]:
-    """The settings that are not the same for all queries, and what they are for which.
-
-    >>> differing_settings({"p": Options(union="merge"), "q": Options(), "r": Options()})
-    {'union': 'union is merge for p and auto for q, r'}
-    """
-    found = {}
-    for name in (each.name for each in fields(Options)):
-        queries: dict[Any, list[str]] = {}
-        for query, options in declared.items():
-            queries.setdefault(getattr(options, name), []).append(query)
-        if len(queries) > 1:
-            values = (f"{value} for {', '.join(names)}" for value, names in queries.items())
-            found[name] = f"{name} is {' and '.join(values)}"
-    return found
-
-
 def goes_on(queries: Mapping[str, Node], options: Options, kept: Plans, before: Options) -> Plans:
     """The kept plans by which queries of these options go on; others want other operators."""
-    changed = [name for name in changed_settings(before, options) if name != "lowering"]
+    changed = changed_settings(before, options)
     known = {n: read_as_in(query, kept) for n, query in queries.items() if n in kept}
     if not changed:
         return {name: kept[name] for name in known}

@@ -51,12 +51,10 @@ from penstock.optimizer.physical import (
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.rows.choice import GROUPS
-from penstock.spark.state.changed_settings import differing_settings
 from penstock.spark.state.program_changes import (
     ProgramChanges,
     own_options,
     program_changes,
-    settings_of,
 )
 from penstock.spark.state.program_log import ProgramLog
 from penstock.spark.state.spark_files import damaged, is_over, is_unused, last_begun, last_finished
@@ -79,8 +77,6 @@ class Continued:
     why: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # see `Program`
     change: int = 0  # the number that the next change will have
     computed: Mapping[str, tuple[ComputedColumn, ...]] = field(default_factory=dict)  # by stream
-    #: Its queries as they are declared now: the settings of each.
-    declared: Mapping[str, Options] = field(default_factory=dict)
 
     @classmethod
     def at(cls, folder: StoragePath) -> Continued | None:
@@ -141,16 +137,14 @@ def cannot_keep(folder: StoragePath, why: str) -> HostError:
 class Checkpoint:
     """A folder that belongs to one program, held by this process until `release`.
 
-    `declared` are the settings of its queries, also of those that are not in this program; `form`
-    tells whether the pipeline has groups (`rows/choice.py`), and `keys` by what rows are spread
-    over them. `accept_changes`: queries may have changed or gone.
+    `form` tells whether the pipeline has groups (`rows/choice.py`), and `keys` by what rows are
+    spread over them. `accept_changes`: queries may have changed or gone.
     """
 
     def __init__(
         self,
         folder: StoragePath,
         program: Program,
-        declared: Mapping[str, Options] | None = None,
         form: str = GROUPS,
         keys: Mapping[str, PartitionKeys] | None = None,
         *,
@@ -178,7 +172,7 @@ class Checkpoint:
         self.changes: ProgramChanges | None = None
         try:
             self.layout.write_format()
-            self.id = self._claim(program, declared or {})
+            self.id = self._claim(program)
             #: The last batch that is over, -1 if none is.
             self.finished = last_finished(self.spark)
             #: The last batch that has begun, perhaps in a process that was killed.
@@ -263,7 +257,7 @@ class Checkpoint:
     def _describe(self, program: Program) -> dict[str, Any]:
         return describe(program, self._form, self._keys)
 
-    def _claim(self, program: Program, declared: Mapping[str, Options]) -> str:
+    def _claim(self, program: Program) -> str:
         """The checkpoint's id; raises if it belongs to another program."""
         found = self.log.last()
         if found is None:
@@ -271,15 +265,6 @@ class Checkpoint:
                 raise damaged(self.layout.programs.folder, "is gone")
             return uuid4().hex
         theirs, mine = found.program, self._describe(program)
-        # Queries may have options of their own, but for where they run.
-        if differing := {k: v for k, v in differing_settings(declared).items() if k == "lowering"}:
-            before = settings_of(theirs)
-            wanted = "; ".join(f"SET {name} = {before[name]}" for name in differing)
-            raise HostError(
-                f"the checkpoint `{self.folder}` has queries that run together, and they are "
-                f"declared under different settings now: {'; '.join(differing.values())}",
-                hint=f"declare all of them under {wanted}, or {START_OVER}",
-            )
         self.changes = changes = program_changes(theirs, mine)
         if difference := changes.refused if self._accepts else changes.differences:
             raise HostError(

@@ -135,8 +135,8 @@ def _changed_operators(
     return changed, list(dict.fromkeys(settings))
 
 
-def settings_of(program: Mapping[str, Any], query: str = "") -> dict[str, Any]:
-    """The settings of a program, or of one of its queries, as they are written in SQL."""
+def settings_of(program: Mapping[str, Any], query: str) -> dict[str, Any]:
+    """The settings of one of a program's queries, as they are written in SQL."""
     options = own_options(program).get(query, Options(**program["setting"]))
     return {name: UNLIMITED if value is None else value for name, value in asdict(options).items()}
 

@@ -69,19 +69,6 @@ def is_over(folder: StoragePath, batch: int) -> bool:
     return SparkLayout(folder).commit(batch).exists()
 
 
-def watermark(folder: StoragePath) -> int | None:
-    """Spark's watermark behind the last batch that is over, in milliseconds; None: none yet."""
-    number = max(_numbers(SparkLayout(folder).commits), default=None)
-    if number is None:
-        return None
-    file = SparkLayout(folder).commit(number)
-    try:
-        _, _, metadata = file.read_text().partition("\n")
-        return int(json.loads(metadata).get("nextBatchWatermarkMs", 0)) or None
-    except (OSError, ValueError) as cause:
-        raise damaged(file, f"cannot be read: {cause}") from cause
-
-
 def damaged(file: StoragePath, how: str) -> HostError:
     """What is to be said of a file of the checkpoint that cannot be used."""
     return HostError(f"the checkpoint is damaged: `{file}` {how}", hint=DAMAGED)
