@@ -15,7 +15,7 @@ Spec: window-queries 8, W1; 3.5, 3.6.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Plans
 from penstock.runtime.graph_host import GraphHost
 
 ALIAS = "W1"
@@ -35,7 +36,7 @@ SLIDES = (1, 4, 40, 400, 1000, 2000, 4000)
 BLOCK = 2000
 ALGORITHMS = ("wid", "buffering")
 #: What is put into plans in place of WID.
-BASELINES = {
+BASELINES: Mapping[str, Callable[[Plans], Plans]] = {
     "buffering": with_buffering,
     "buffering_incremental": partial(with_buffering, incremental=True),
 }

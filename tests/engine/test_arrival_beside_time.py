@@ -10,7 +10,6 @@ import pytest
 from penstock.errors import TypeMismatch
 from penstock.local.engine import LocalEngine
 from penstock.model.ets import ON_DEMAND
-from penstock.model.releases import Releases
 from penstock.model.timestamps import END, SECOND
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
@@ -110,8 +109,7 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     row = {"v": 1, "ts": SECOND, "arrival_ts": SECOND}
     pipeline.process(MicroBatch({"s": [[[row]]]}), lambda group: worker)
     assert pipeline.rows("result", "q") == []
-    [(_, _, host)] = worker.alive._graphs.values()
-    releases = {"q": Releases.from_json(host.progress()["releases"]["q"])}
+    releases = pipeline.outputs[-1][0].report().releases
     enabling.take_report(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
     assert enabling.bounds_at(2 * SECOND) is None  # it would let nothing out
     made = enabling.bounds_at(3 * SECOND)

@@ -141,7 +141,8 @@ class Hosted:
         self.happened: list[Event] = []
         self.put_out: dict[str, list[dict[str, Any]]] = {}  # by hosts that are gone
         for stream in declared:
-            apply(*parse(stream.sql), self._catalog)
+            [statement] = parse(stream.sql)
+            apply(statement, self._catalog)
         self.plans = {f"q{n}": self._plan(text) for n, text in enumerate(texts)}
         self.start()
 

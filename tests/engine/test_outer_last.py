@@ -52,7 +52,8 @@ def a_left_join_gives_the_same_below_and_last(draw: Draw) -> None:
     check(draw, given, [last, "written"])
     catalog = Catalog()
     for stream in declared:
-        apply(*parse(stream.sql), catalog)
+        [statement] = parse(stream.sql)
+        apply(statement, catalog)
     made = shape_joins({"q": bound(text, catalog)}, Options(join_order=last), Statistics())["q"]
     assert [node.kind for node in walk(made) if isinstance(node, Join)][-1] is JoinKind.LEFT
 

@@ -91,14 +91,19 @@ def test_groups_add_up_to_what_one_process_measures(
             assert other == pytest.approx(one, abs=6 * pair.error, rel=0.15)
 
 
+def statistics_file(folder: Path) -> Path:
+    return Path(str(Layout(folder).statistics))
+
+
 def test_is_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
     found, brought = engine(KEYED), streams()
     measured = in_groups(found, brought, tmp_path)
     measured.write()
-    assert Layout(tmp_path).statistics.stat().st_size < 4000
+    statistics = statistics_file(tmp_path)
+    assert statistics.stat().st_size < 4000
     assert remembered([tmp_path]) == measured.joins == Measured(tmp_path).remembered
     for damaged in ("", "{}", "[1]", f'{{"format": {FORMAT}, "inputs": 3, "pairs": {{}}}}'):
-        Layout(tmp_path).statistics.write_text(damaged)
+        statistics.write_text(damaged)
         assert remembered([tmp_path]) == JoinStatistics() and remembered_plans(tmp_path) == {}
 
 
@@ -111,7 +116,8 @@ def test_plans_are_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
     measured.plans = {"query_1": {join_key(join): memory}}
     measured.write()
     assert Measured(tmp_path).plans == measured.plans
-    written = Layout(tmp_path).statistics.read_text()
+    statistics = statistics_file(tmp_path)
+    written = statistics.read_text()
     for right, damaged in (
         ('"rates": [', '"rates": [NaN, '),
         ('"rates": [', '"rates": ["many", '),
@@ -124,9 +130,9 @@ def test_plans_are_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
         (f'"format": {FORMAT}', '"format": 2'),
     ):
         assert right in written, right
-        Layout(tmp_path).statistics.write_text(written.replace(right, damaged, 1))
+        statistics.write_text(written.replace(right, damaged, 1))
         assert remembered_plans(tmp_path) == {}, damaged
-    Layout(tmp_path).statistics.write_text(written.replace('"windows"', '"window"'))
+    statistics.write_text(written.replace('"windows"', '"window"'))
     assert remembered([tmp_path]) == measured.joins  # which is whole
 
 

@@ -17,7 +17,6 @@ import typer
 
 from penstock.cli.shared.arguments import ScriptFile, read_script
 from penstock.printable import printable
-from penstock.runtime.late_warnings import LATE_ROWS_LOG
 
 if TYPE_CHECKING:
     from penstock.verification.verify import Verification
@@ -74,6 +73,8 @@ def verify(
 @contextmanager
 def without_late_warnings() -> Iterator[None]:
     """Leave out warnings about late rows: here they are late on purpose."""
+    from penstock.runtime.late_warnings import LATE_ROWS_LOG
+
     level = LATE_ROWS_LOG.level
     LATE_ROWS_LOG.setLevel(logging.ERROR)
     try:

@@ -6,6 +6,7 @@ import random
 import sys
 import time
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_a_plan_does_not_depend_on_how_fast_the_process_is(
 
     fast, late = found(), [0.0]
 
-    def slow(frame: FrameType, event: str, arg: object) -> object:
+    def slow(frame: FrameType, event: str, arg: object) -> Any:
         late[0] += 0.25
         return slow
 

@@ -42,7 +42,7 @@ def test_a_batch_that_gives_other_counts_when_it_is_repeated_has_the_last_ones(
 
 def test_counts_that_were_changed_are_refused(tmp_path: Path) -> None:
     Totals(tmp_path).note(0, {"stream s": {"read": 5}})
-    file = Layout(tmp_path).counts
+    file = Path(str(Layout(tmp_path).counts))
     file.write_text(file.read_text().replace("5", "6"))
     with pytest.raises(HostError, match="was changed since it was written"):
         Totals(tmp_path)
