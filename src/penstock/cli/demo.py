@@ -71,7 +71,7 @@ def check(engine: Engine, name: str) -> bool:
 
 def all_rows(origin: Origin) -> pl.DataFrame:
     """Every row of a stream that is a workload."""
-    from penstock.spark.sources.workload_source import made_of
+    from penstock.io.sources.workload_source import workload_of
 
-    made = made_of({"workload": str(origin.path), **dict(origin.options)})
+    made = workload_of(origin)
     return made.rows(0, made.total or 0)

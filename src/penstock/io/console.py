@@ -34,7 +34,7 @@ SHOWN = 20
 
 def check_console(sink: Sink) -> None:
     """Refuse what the console cannot do."""
-    given = _options(sink)
+    given = sink.lowercase_options
     if sink.path is not None or given.keys() - {"rows"} or not given.get("rows", "1").isdecimal():
         what = (
             f"a place, '{sink.path}'" if sink.path is not None else redacted_options(sink.options)
@@ -50,7 +50,7 @@ class ConsoleSink:
 
     def __init__(self, name: str, sink: Sink) -> None:
         self._name = name
-        self._shown = int(_options(sink).get("rows", SHOWN))
+        self._shown = int(sink.lowercase_options.get("rows", SHOWN))
         self._batch = 0
 
     def write(self, rows: pl.DataFrame, batch: int | None = None) -> None:
@@ -70,10 +70,6 @@ class ConsoleSink:
 
     def close(self) -> None:
         """Nothing to do."""
-
-
-def _options(sink: Sink) -> dict[str, str]:
-    return {name.lower(): value for name, value in sink.options}
 
 
 def _table(rows: pl.DataFrame) -> Table:

@@ -194,7 +194,7 @@ def check_options(stream: Stream) -> None:
 
 def _meant(stream: Stream) -> dict[str, str]:
     """The options about what is in the files."""
-    given = {name.lower(): text for name, text in stream.origin.options}
+    given = stream.origin.lowercase_options
     return {name: text for name, text in given.items() if name not in (*_PACING, UNREADABLE)}
 
 

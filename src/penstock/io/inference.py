@@ -93,7 +93,7 @@ def _columns(name: str, files: Sequence[Path], origin: Origin) -> tuple[Column, 
             with reading(files[0], origin.format):
                 return _of_parquet(name, files[0])
         case "csv":
-            given = {key.lower(): value for key, value in origin.options}
+            given = origin.lowercase_options
             options = {key: value for key, value in given.items() if key in OPTIONS}
             if options.get("header", "true").lower() != "true":
                 raise MalformedRow(

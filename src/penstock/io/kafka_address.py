@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from penstock.errors import NotExecutable
 from penstock.model.streams import Place
 
-FORMAT = "kafka"
 #: How options of the client begin.
 CLIENT = "kafka."
 

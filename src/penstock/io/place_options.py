@@ -10,7 +10,7 @@ from penstock.model.streams import Place
 
 def options_of(place: Place, what: str, known: Sequence[str]) -> dict[str, str]:
     """Options of a place; others than the known ones are refused."""
-    given = {name.lower(): value for name, value in place.options}
+    given = place.lowercase_options
     for name in given:
         if name not in known:
             raise NotExecutable(

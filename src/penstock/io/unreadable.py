@@ -24,7 +24,7 @@ WAY_OUT = (
 
 def skips_unreadable(stream: Stream) -> bool:
     """Whether files of the stream that cannot be read are skipped."""
-    given = {name.lower(): text for name, text in stream.origin.options}
+    given = stream.origin.lowercase_options
     chosen = given.get(UNREADABLE, STOP).lower()
     if chosen not in (SKIP, STOP):
         raise NotExecutable(

@@ -29,12 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.errors import NotExecutable
-from penstock.io.files import FileBlock, check_options, read_blocks
+from penstock.io.files import FileBlock
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply, as_frame, blocks_of, is_table
 from penstock.io.late_rows import as_late_rows, late_schema
-from penstock.io.results import SINK_FORMATS
-from penstock.io.sources.registry import SOURCES
+from penstock.io.sources.registry import LOCAL_SOURCES, source_of
 from penstock.kernel.conform import Rows
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
@@ -198,20 +197,18 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _blocks_of(self, entry: StreamEntry, rows: int) -> Iterator[FileBlock] | None:
         """What a stream reads; None: the program pushes its rows."""
-        origin = entry.stream.origin
         if entry.name in self._supplies:
             return map(FileBlock, self._supplies[entry.name])
+        origin = entry.stream.origin
         if origin.format == "push":
             return None
-        if origin.format in SOURCES:
-            return SOURCES[origin.format](entry.stream, rows)
-        if origin.format not in SINK_FORMATS or origin.path is None:
+        kind = source_of(origin)
+        if not kind.is_local:
             raise NotExecutable(
                 f"cannot read stream `{entry.name}` from {origin}",
-                hint=f"this host reads: {', '.join([*SINK_FORMATS, *SOURCES])}",
+                hint=f"this host reads: {', '.join(LOCAL_SOURCES)}",
             )
-        check_options(entry.stream)
-        return read_blocks(entry.stream, rows)
+        return kind.blocks(entry.stream, rows)
 
     def _read_in_turn(self, in_step: bool) -> Iterator[tuple[str, int]]:
         over: set[str] = set()

@@ -38,6 +38,11 @@ class Place:
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def lowercase_options(self) -> dict[str, str]:
+        """The options by their names in lower case: names count in any case."""
+        return {name.lower(): value for name, value in self.options}
+
     def __str__(self) -> str:
         text = f"{self.format} '{self.path}'" if self.path is not None else self.format
         return redacted(text)  # an address may hold a password

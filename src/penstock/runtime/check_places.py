@@ -9,7 +9,8 @@ from functools import lru_cache
 from penstock.catalog.catalog import Catalog
 from penstock.errors import DuplicateName, NotExecutable
 from penstock.io.sinks.registry import SINKS
-from penstock.io.storage.places import names_files, would_read
+from penstock.io.sources.registry import names_files
+from penstock.io.storage.places import would_read
 from penstock.io.storage.storage_path import resolved_place
 from penstock.model.streams import Origin, Sink, Stream
 

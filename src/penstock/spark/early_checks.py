@@ -15,6 +15,7 @@ import pyspark
 
 from penstock.checkpoint.layout import Layout
 from penstock.io.results import SINK_FORMATS
+from penstock.io.sources.registry import source_of
 from penstock.io.storage.lock import is_held
 from penstock.io.storage.output_folder import LOCK, has_results_of_nobody, has_writer, unwritable
 from penstock.io.storage.storage_path import StoragePath, storage_path
@@ -22,7 +23,7 @@ from penstock.model.streams import Sink, Stream
 from penstock.spark.masters import is_one_process
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.session import is_ours_alone
-from penstock.spark.sources.packages import PACKAGES, no_format
+from penstock.spark.sources.packages import no_format
 from penstock.spark.state.checkpoint import cannot_keep, in_use
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def check_early(engine: Engine, planned: Sequence[PipelineGroup]) -> None:
 def check_packages(streams: Iterable[Stream], conf: Mapping[str, str]) -> None:
     """Refuse formats for which our own session would have no classes."""
     for stream in streams:
-        package = PACKAGES.get(stream.origin.format)
+        package = source_of(stream.origin).package
         if package is not None and not _may_have(package, conf):
             raise no_format(stream)
 

@@ -38,6 +38,7 @@ from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
 from penstock.io.results import SINK_FORMATS, check_format
 from penstock.io.sinks.registry import SINKS
+from penstock.io.sources.registry import source_of
 from penstock.io.storage.hadoop_path import connect
 from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.model.begin import Begin
@@ -80,7 +81,7 @@ from penstock.spark.sources.computed_columns import with_computed
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
-from penstock.spark.sources.sources import check_options, columns_of, is_finite, open_stream
+from penstock.spark.sources.sources import columns_of, open_stream
 from penstock.spark.sources.spool import FilesRead
 from penstock.spark.state.program_changes import ProgramChanges
 from penstock.spark.working_session import (
@@ -309,7 +310,9 @@ class Engine(BaseEngine[SparkQuery]):
     def is_finite(self) -> bool:
         """Whether every stream that is read comes to an end."""
         return self._brought.are_over and all(
-            is_finite(stream) for running in self._running for stream in running.program.streams
+            source_of(stream.origin).is_finite(stream)
+            for running in self._running
+            for stream in running.program.streams
         )
 
     def stop(self) -> list[StoragePath]:
@@ -479,7 +482,7 @@ class Engine(BaseEngine[SparkQuery]):
 
     def _check(self, entry: QueryEntry) -> None:
         for stream in streams_of(entry.plan).values():
-            check_options(stream)
+            source_of(stream.origin).check(stream)
         runs = self._declared(entry.name, entry.plan) and self._running_of(entry.name)
         if self._interval is not None and not runs:  # else it is altered, which has its own rules
             named = self.catalog.get(entry.name)

@@ -14,9 +14,9 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from penstock.errors import HostError
-from penstock.io.sources.redis_entries import PASS_OVER
+from penstock.io.sources.kafka_source import lost_messages
+from penstock.io.sources.redis_source import PASS_OVER
 from penstock.io.unreadable import WAY_OUT
-from penstock.spark.sources.kafka_source import lost_messages
 from penstock.spark.state.spark_files import DAMAGED
 
 #: What the last line of a Python worker's traceback looks like.

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError
-from penstock.io.storage.places import names_files
+from penstock.io.sources.registry import names_files
 from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.model.streams import Stream
 from penstock.spark.control.control_stream import ControlStream
@@ -124,7 +124,7 @@ def ages(streams: Iterable[Stream]) -> dict[str, float]:
     """By folder, after how many milliseconds Spark forgets the files of a stream, if ever."""
     found = {}
     for stream in streams:
-        options = {name.lower(): value for name, value in stream.origin.options}
+        options = stream.origin.lowercase_options
         age = milliseconds(options.get("maxfileage", ""))
         # With this, Spark does not look at the age.
         is_latest_first = options.get("latestfirst", "").lower() == "true"

@@ -44,9 +44,9 @@ def read_sample(stream: Stream) -> StreamSample:
     if origin.format in SINK_FORMATS and origin.path is not None:
         return _of_files(stream)
     if origin.format == "workload":
-        from penstock.spark.sources.workload_source import made_of
+        from penstock.io.sources.workload_source import workload_of
 
-        made = made_of({"workload": str(origin.path), **dict(origin.options)})
+        made = workload_of(origin)
         count = MOST_READ if made.total is None else min(made.total, MOST_READ)
         return StreamSample(made.rows(0, count), str(origin))
     read = ", ".join((*SINK_FORMATS, "workload"))

@@ -12,7 +12,7 @@ from redis import Redis
 from penstock.errors import HostError, NotExecutable, PenstockError
 from penstock.io.sinks.redis_streams import RedisStreams
 from penstock.io.sinks.sink_kind import SinkWriter
-from penstock.io.sources.redis_entries import RedisEntries, block_of
+from penstock.io.sources.redis_source import RedisEntries, block_of
 from penstock.kernel.conform import conform
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema

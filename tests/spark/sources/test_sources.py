@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import HostError, MalformedRow
+from penstock.errors import BadSetting, HostError, MalformedRow
+from penstock.io.sources.registry import source_of
 from penstock.model.streams import Stream
 from penstock.spark.engine import Engine
-from penstock.spark.sources.sources import is_finite, read_stream
+from penstock.spark.sources.sources import read_stream
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import CreateStream
 
@@ -92,7 +93,16 @@ def test_csv_that_spark_checks_has_a_header_unless_told_otherwise_in_whatever_ca
 @pytest.mark.parametrize(("options", "finite"), [("ROWS '9'", True), ("rate '9'", False)])
 def test_a_workload_with_rows_is_finite_in_whatever_case(options: str, finite: bool) -> None:
     text = f"CREATE STREAM s (srcIP STRING) FROM workload 'packets' OPTIONS ({options})"
-    assert is_finite(declared(text)) is finite
+    stream = declared(text)
+    assert source_of(stream.origin).is_finite(stream) is finite
+
+
+def test_options_that_make_no_sense_are_refused_before_spark_starts() -> None:
+    engine = Engine()
+    engine.sql("CREATE STREAM s (srcIP STRING) FROM workload 'packets' OPTIONS (step '0 seconds')")
+    with pytest.raises(BadSetting, match="the workload would never move"):
+        engine.sql("SELECT srcIP FROM s")
+    assert engine._spark is None
 
 
 def started(spark: SparkSession, text: str) -> Engine:

@@ -90,7 +90,7 @@ class KafkaTopics(SinkKind):
         check_installed(*_NEEDS)
 
     def place(self, sink: Place) -> str:
-        given = {name.lower(): value for name, value in sink.options}
+        given = sink.lowercase_options
         return f"{redacted(str(sink.path))} topic {given.get('topic')}"
 
     def open(self, target: Target) -> KafkaWriter:

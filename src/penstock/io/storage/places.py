@@ -14,16 +14,8 @@ from itertools import product
 from pathlib import Path, PurePath
 
 from penstock.io.storage.storage_path import is_of_this_machine, local_path, storage_path
-from penstock.model.streams import Origin
 
 _WILD = "*?[{"
-#: Formats whose path is something else than a place of files.
-_OTHER_PATHS = ("workload", "redis")
-
-
-def names_files(origin: Origin) -> bool:
-    """Whether the path of a source is one of files, as far as is known."""
-    return origin.path is not None and origin.format not in _OTHER_PATHS
 
 
 def would_read(source: str, place: str) -> bool:

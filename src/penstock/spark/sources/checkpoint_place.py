@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.errors import HostError
-from penstock.io.storage.places import names_files, would_read
+from penstock.io.sources.registry import names_files
+from penstock.io.storage.places import would_read
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.streams import Stream
 

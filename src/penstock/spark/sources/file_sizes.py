@@ -12,11 +12,10 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from penstock.io.storage.places import names_files
+from penstock.io.sources.file_source import FileSource
+from penstock.io.sources.registry import names_files, source_of
 from penstock.io.storage.storage_path import is_of_this_machine, local_path
 from penstock.model.streams import Stream
-
-FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
 
 #: Bytes that one core reads sooner than two have been got to work.
 SMALL = 16 << 20
@@ -36,8 +35,8 @@ def largest_batch() -> int:
 
 def is_read_at_once(stream: Stream) -> bool:
     """Whether the first batch takes all files that are there."""
-    options = (name.lower() for name, _ in stream.origin.options)
-    if stream.origin.format not in FILE_FORMATS or any(name in LIMITS for name in options):
+    is_limited = any(name in stream.origin.lowercase_options for name in LIMITS)
+    if is_limited or not isinstance(source_of(stream.origin), FileSource):
         return False
     size = size_of(stream)
     return size is not None and size <= largest_batch()

@@ -5,25 +5,20 @@ from __future__ import annotations
 import pyspark
 
 from penstock.errors import HostError
+from penstock.io.sources.registry import source_of
 from penstock.model.streams import Stream
-
-PACKAGES = {
-    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13",
-    "avro": "org.apache.spark:spark-avro_2.13",
-}
 
 
 def no_format(stream: Stream) -> HostError:
     """A stream of a format that Spark has no classes for."""
-    format = stream.origin.format
     return HostError(
-        f"stream `{stream.name}`: this Spark has no format `{format}`", hint=way_to(format)
+        f"stream `{stream.name}`: this Spark has no format `{stream.origin.format}`",
+        hint=way_to(source_of(stream.origin).package),
     )
 
 
-def way_to(format: str) -> str:
-    """How to get the classes of a format."""
-    package = PACKAGES.get(format)
+def way_to(package: str | None) -> str:
+    """How to get the classes of a format; None: nobody knows where they are."""
     if package is None:
         return (
             "check the spelling; otherwise Spark needs its package: run --packages "

@@ -41,7 +41,10 @@ _CORRUPT = "columnNameOfCorruptRecord"
 
 def sets_rows_aside(stream: Stream) -> bool:
     """Whether malformed rows of the stream are ours to treat."""
-    return bool(stream.arriving) and not {"mode", _CORRUPT.lower()} & lowered(stream).keys()
+    return (
+        bool(stream.arriving)
+        and not {"mode", _CORRUPT.lower()} & stream.origin.lowercase_options.keys()
+    )
 
 
 def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -49,7 +52,10 @@ def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
     origin = stream.origin
     options = reading_options(stream, origin.format)
     names = [column.name for column in stream.arriving]
-    if origin.format == "csv" and lowered(stream).get("header", "true").lower() == "true":
+    if (
+        origin.format == "csv"
+        and stream.origin.lowercase_options.get("header", "true").lower() == "true"
+    ):
         names = _header(spark, place_of(str(origin.path)), options) or names
     rows = read_files(spark, stream, origin.format, text_columns(names), options)
     return conform_text(rows, stream, origin.format)
@@ -62,7 +68,7 @@ def text_columns(names: Iterable[str]) -> str:
 
 def conform_text(rows: DataFrame, stream: Stream, format_: str) -> DataFrame:
     """Columns of text in the stream's types, and what does not conform rejected."""
-    given = lowered(stream)
+    given = stream.origin.lowercase_options
     named = {Type.TIMESTAMP: "timestampformat", Type.DATE: "dateformat"}
     formats = {of: given[option] for of, option in named.items() if option in given}
     return conform(rows, stream, no_row=NO_ROW, formats=formats, numbers=format_ == "json")
@@ -70,7 +76,7 @@ def conform_text(rows: DataFrame, stream: Stream, format_: str) -> DataFrame:
 
 def reading_options(stream: Stream, format_: str) -> dict[str, str]:
     """The stream's options, and ours where it has none."""
-    given = lowered(stream)
+    given = stream.origin.lowercase_options
     ours = _CSV if format_ == "csv" else {}
     missing = {key: value for key, value in ours.items() if key.lower() not in given}
     return missing | dict(stream.origin.options) | {_CORRUPT: NO_ROW}
@@ -84,8 +90,3 @@ def _header(spark: SparkSession, path: str, options: dict[str, str]) -> list[str
         if refused.getCondition() != "UNABLE_TO_INFER_SCHEMA":
             raise
         return []
-
-
-def lowered(stream: Stream) -> dict[str, str]:
-    """The options with their names as Spark compares them."""
-    return {key.lower(): value for key, value in stream.origin.options}

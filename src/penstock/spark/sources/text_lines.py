@@ -12,17 +12,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import MalformedRow
+from penstock.io.sources.source_kind import LINES
 from penstock.model.streams import Stream
 from penstock.spark.sources.text_files import (
     NO_ROW,
     TEXT_FORMATS,
     conform_text,
-    lowered,
     reading_options,
     text_columns,
 )
-
-LINES = "lines"
 
 #: What stands for the text of what has none: a message without a value, an empty line.
 NO_VALUE, EMPTY = "(no value)", "(empty)"
@@ -32,7 +30,7 @@ _ROW, _VALUE = "penstock_row", "penstock_value"
 
 def read_lines(frame: DataFrame, stream: Stream) -> DataFrame:
     """The stream's columns out of the lines in `value`."""
-    said = lowered(stream)[LINES]
+    said = stream.origin.lowercase_options[LINES]
     format_ = said.lower()
     if format_ not in TEXT_FORMATS or "value" not in frame.columns:
         raise MalformedRow(

@@ -21,16 +21,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-
 from penstock.errors import HostError, NotExecutable
 from penstock.io.address import plain_cause
-from penstock.io.kafka_address import CLIENT, FORMAT, brokers_of, check_topic
+from penstock.io.kafka_address import CLIENT, brokers_of, check_topic
+from penstock.io.sources.source_kind import LINES, SourceKind
 from penstock.model.streams import Stream
-from penstock.spark.sources.text_files import lowered
-from penstock.spark.sources.text_lines import LINES
 
 _WHAT = "FROM kafka"
 #: Which topics are read; the last three are Spark's.
@@ -42,11 +37,17 @@ _JAAS = f"{CLIENT}sasl.jaas.config"
 #: What holds unless the stream says otherwise: all that is there, not all of it at once.
 _USUAL = {LINES: "json", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "1000000"}
 #: How brokers are asked before a query starts: once, and so many milliseconds are waited for them.
-_ASKING = {
+_PROBE = {
     "fetchOffset.numRetries": "1",
     f"{CLIENT}default.api.timeout.ms": "20000",
     f"{CLIENT}request.timeout.ms": "20000",
 }
+
+#: Options that only a stream has.
+_FOR_STREAMS = (
+    *(LINES, "startingoffsets", "maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"),
+    *("startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy"),
+)
 
 _LOST = re.compile(
     r"not available in Kafka any more;.*?Reason:\s*(.+?)"
@@ -60,34 +61,65 @@ _WAY_ON = (
 )
 
 
-def for_connector(stream: Stream) -> Stream:
-    """The stream as Spark's connector is told of it; unchanged where it has no path."""
-    origin = stream.origin
-    if origin.format != FORMAT or origin.path is None:
-        return stream
-    given = lowered(stream)
-    which = [name for name in _WHICH if name in given]
-    if len(which) != 1:
-        raise NotExecutable(
-            f"stream `{stream.name}`: {_WHAT} "
-            + (f"takes one of {', '.join(which)}" if which else "needs the name of a topic"),
-            hint="OPTIONS (topic 'name'), or subscribePattern 'a regular expression'",
+class KafkaSource(SourceKind):
+    """Topics, by the names of brokers; without a path, by the connector's own options."""
+
+    package = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+
+    def spark_stream(self, stream: Stream) -> Stream:
+        origin = stream.origin
+        if origin.path is None:
+            return stream
+        given = origin.lowercase_options
+        which = [name for name in _WHICH if name in given]
+        if len(which) != 1:
+            raise NotExecutable(
+                f"stream `{stream.name}`: {_WHAT} "
+                + (f"takes one of {', '.join(which)}" if which else "needs the name of a topic"),
+                hint="OPTIONS (topic 'name'), or subscribePattern 'a regular expression'",
+            )
+        if _BROKERS in given:
+            raise NotExecutable(
+                f"stream `{stream.name}`: brokers stand after {_WHAT} and in `{_BROKERS}`",
+                hint="leave the option out",
+            )
+        options = {name: value for name, value in origin.options if name.lower() != "topic"}
+        options |= {name: value for name, value in _USUAL.items() if name.lower() not in given}
+        if "topic" in given:
+            names = [check_topic(each.strip(), _WHAT) for each in given["topic"].split(",")]
+            options["subscribe"] = ",".join(names)
+        options[_BROKERS] = brokers_of(origin, _WHAT)
+        if (login := _login(given)) is not None:
+            options = {n: v for n, v in options.items() if n.lower() not in (_USER, _PASSWORD)}
+            options[_JAAS] = login
+        return replace(stream, origin=replace(origin, path=None, options=tuple(options.items())))
+
+    def probe_options(self, stream: Stream) -> Mapping[str, str] | None:
+        if stream.origin.path is None:
+            return None
+        given = stream.origin.lowercase_options
+        options = self.spark_stream(stream).origin.options
+        probe = {name: value for name, value in options if name.lower() not in _FOR_STREAMS}
+        return probe | {name: value for name, value in _PROBE.items() if name.lower() not in given}
+
+    def explain_failure(self, stream: Stream, text: str) -> HostError | None:
+        given, brokers = stream.origin.lowercase_options, stream.origin.path
+        if "UnknownTopicOrPartition" in text:
+            topics = given.get("topic") or given.get("subscribe") or given.get("assign")
+            first = str(topics).split(",")[0].strip()
+            return HostError(
+                f"stream `{stream.name}`: kafka `{brokers}` has no topic `{topics}`",
+                hint=f"create it: kafka-topics.sh --bootstrap-server {brokers} --create --topic "
+                f"{first}; or read topics that come later by subscribePattern '{first}.*'",
+            )
+        causes = re.findall(r"org\.apache\.kafka\.common\.[\w.$]+: ([^\n]+)", text)
+        if not causes:
+            return None
+        said, _ = plain_cause(Exception(causes[-1]), stream.origin)
+        return HostError(
+            f"stream `{stream.name}`: cannot read from kafka `{brokers}`: {said}",
+            hint="is a broker running there, and are the options kafka.… for security right?",
         )
-    if _BROKERS in given:
-        raise NotExecutable(
-            f"stream `{stream.name}`: brokers stand after {_WHAT} and in `{_BROKERS}`",
-            hint="leave the option out",
-        )
-    options = {name: value for name, value in origin.options if name.lower() != "topic"}
-    options |= {name: value for name, value in _USUAL.items() if name.lower() not in given}
-    if "topic" in given:
-        names = [check_topic(each.strip(), _WHAT) for each in given["topic"].split(",")]
-        options["subscribe"] = ",".join(names)
-    options[_BROKERS] = brokers_of(origin, _WHAT)
-    if (login := _login(given)) is not None:
-        options = {n: v for n, v in options.items() if n.lower() not in (_USER, _PASSWORD)}
-        options[_JAAS] = login
-    return replace(stream, origin=replace(origin, path=None, options=tuple(options.items())))
 
 
 def _login(given: Mapping[str, str]) -> str | None:
@@ -100,50 +132,6 @@ def _login(given: Mapping[str, str]) -> str | None:
     name, secret = (re.sub(r'(["\\])', r"\\\1", each) for each in (user, password))
     return (
         f'org.apache.kafka.common.security.{module} required username="{name}" password="{secret}";'
-    )
-
-
-def check_topics(spark: SparkSession, stream: Stream) -> None:
-    """Refuse topics that are not there, and brokers that do not answer, by their names.
-
-    Spark would find out when its query runs, and names neither.
-    """
-    told = for_connector(stream)
-    options = {n: v for n, v in told.origin.options if n.lower() not in _FOR_STREAMS}
-    given = lowered(stream)
-    options |= {name: value for name, value in _ASKING.items() if name.lower() not in given}
-    try:
-        # Which takes the connector to ask for partitions and offsets, and reads nothing.
-        spark.read.format(FORMAT).options(**options).load().rdd.getNumPartitions()
-    except (PySparkException, Py4JJavaError) as cause:
-        raise _unreadable(stream, str(cause)) or cause from None
-
-
-#: Options that only a stream has.
-_FOR_STREAMS = (
-    *(LINES, "startingoffsets", "maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"),
-    *("startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy"),
-)
-
-
-def _unreadable(stream: Stream, text: str) -> HostError | None:
-    """What a failure means; None: it is about something else."""
-    given, brokers = lowered(stream), stream.origin.path
-    if "UnknownTopicOrPartition" in text:
-        topics = given.get("topic") or given.get("subscribe") or given.get("assign")
-        first = str(topics).split(",")[0].strip()
-        return HostError(
-            f"stream `{stream.name}`: kafka `{brokers}` has no topic `{topics}`",
-            hint=f"create it: kafka-topics.sh --bootstrap-server {brokers} --create --topic "
-            f"{first}; or read topics that come later by subscribePattern '{first}.*'",
-        )
-    causes = re.findall(r"org\.apache\.kafka\.common\.[\w.$]+: ([^\n]+)", text)
-    if not causes:
-        return None
-    said, _ = plain_cause(Exception(causes[-1]), stream.origin)
-    return HostError(
-        f"stream `{stream.name}`: cannot read from kafka `{brokers}`: {said}",
-        hint="is a broker running there, and are the options kafka.… for security right?",
     )
 
 

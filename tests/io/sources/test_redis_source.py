@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from penstock.errors import HostError, PenstockError
-from penstock.io.sources.redis_entries import EntryOffset, RedisEntries, as_text, read_blocks
+from penstock.io.sources.redis_source import EntryOffset, RedisEntries, RedisSource, as_text
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column
 from penstock.model.streams import Origin, Stream
@@ -92,7 +92,7 @@ def test_a_stream_that_is_not_there_yet_has_no_entries(log: Log) -> None:
 def test_reading_may_begin_behind_an_entry(log: Log) -> None:
     for number in range(1, 5):
         log.add(number)
-    [block] = read_blocks(log.stream(start="2-0"), 100)
+    [block] = RedisSource().blocks(log.stream(start="2-0"), 100)
     assert [_row(row)["n"] for row in block.rows] == ["3", "4"]
 
 

@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from penstock.errors import HostError, NotExecutable, PenstockError
+from penstock.io.sources.kafka_source import KafkaSource, lost_messages
 from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
-from penstock.spark.sources.kafka_source import lost_messages
 from penstock.spark.sources.packages import way_to
 from tests.kafka_jars import connector_jars
 from tests.pages import ROOT
@@ -317,7 +317,7 @@ def test_a_topic_that_is_missing_is_known_before_spark_starts() -> None:
 
 
 def test_the_package_is_named_for_every_kind_of_session() -> None:
-    said = way_to("kafka")
+    said = way_to(KafkaSource.package)
     assert said.count("org.apache.spark:spark-sql-kafka-0-10_2.13:4") == 3
     assert "SparkSession.builder" in said and "--packages" in said
 

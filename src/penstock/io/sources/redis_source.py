@@ -27,10 +27,10 @@ from penstock.errors import HostError, NotExecutable, PenstockError
 from penstock.io.address import plain_cause
 from penstock.io.files import FileBlock
 from penstock.io.redis_address import check_redis, connect, count_in, shown
+from penstock.io.sources.source_kind import SourceKind
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 
-FORMAT = "redis"
 #: What to do about entries that were removed.
 PASS_OVER = "begin with a new checkpoint, or accept the loss: OPTIONS (removed 'skip')"
 #: Entries of a micro-batch, unless the stream says how many.
@@ -197,11 +197,43 @@ class RedisEntries:
             ) from (cause if is_plain else None)
 
 
-def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
-    """The rows of a stream, up to the entry that is the last one now."""
-    entries = RedisEntries(stream)
-    pages = entries.pages(entries.first.id, entries.last(), min(rows_per_block, PAGE))
-    return (block_of(stream, page) for page in pages)
+class RedisSource(SourceKind):
+    """Entries that are there now in this process; on Spark those between two ids, in one task."""
+
+    is_local = True
+
+    def blocks(self, stream: Stream, rows: int) -> Iterator[FileBlock]:
+        entries = RedisEntries(stream)
+        pages = entries.pages(entries.first.id, entries.last(), min(rows, PAGE))
+        return (block_of(stream, page) for page in pages)
+
+    def row_log(self, stream: Stream) -> RedisLog:
+        return RedisLog(stream)
+
+
+class RedisLog:
+    """An offset is the id of the last entry that was read."""
+
+    columns = None
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._entries = RedisEntries(stream)
+
+    def initial_offset(self) -> dict[str, Any]:
+        return self._entries.first.to_json()
+
+    def latest_offset(self, start: Mapping[str, Any]) -> dict[str, Any]:
+        return self._entries.newest(EntryOffset.from_json(start)).to_json()
+
+    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[tuple[str, str]]:
+        self._entries.check_whole(EntryOffset.from_json(start))  # a batch that is repeated, too
+        return [(start["id"], end["id"])] if start != end else []
+
+    def read(self, partition: tuple[str, str]) -> Iterator[FileBlock]:
+        behind, to = map(parse_id, partition)
+        for page in self._entries.pages(behind, to):
+            yield block_of(self._stream, page)
 
 
 def block_of(stream: Stream, entries: Sequence[Entry]) -> FileBlock:
