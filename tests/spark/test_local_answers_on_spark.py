@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.kernel.rejected import Reason
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import to_ticks
 from penstock.spark.engine import Engine
 from tests.spark.packets import by_local_engine, same, script, write_file, write_packets
@@ -37,16 +39,22 @@ QUERIES = {
 }
 
 
-def test_queries_give_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
-    write_packets(tmp_path / "in", range(2), rows=1500)
-    text = script(tmp_path / "in", QUERIES)
+def run_on_both(spark: SparkSession, text: str, names: Iterable[str]) -> tuple[Engine, LocalEngine]:
+    """Both engines, after a run in which their queries gave the same answers."""
     engine = Engine(spark)
     engine.sql(text)
     engine.start()
     engine.finish()
     expected = by_local_engine(text)
-    for name in QUERIES:
+    for name in names:
         assert same(engine.query(name).results(), expected.query(name).results()), name
+    return engine, expected
+
+
+def test_queries_give_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
+    write_packets(tmp_path / "in", range(2), rows=1500)
+    text = script(tmp_path / "in", QUERIES)
+    engine, _ = run_on_both(spark, text, QUERIES)
     assert engine.counts("packets").rows == 3000
 
 
@@ -89,13 +97,7 @@ def test_odd_values_give_the_local_engines_answers(spark: SparkSession, tmp_path
         f"FROM parquet '{tmp_path}' OPTIONS (maxFilesPerTrigger '2') "
         "TIMESTAMP BY ts SLACK 30 SECONDS;"
     ) + "".join(f"CREATE QUERY {name} AS {sql};" for name, sql in ODD_VALUES.items())
-    engine = Engine(spark)
-    engine.sql(text)
-    engine.start()
-    engine.finish()
-    expected = by_local_engine(text)
-    for name in ODD_VALUES:
-        assert same(engine.query(name).results(), expected.query(name).results()), name
+    engine, expected = run_on_both(spark, text, ODD_VALUES)
     counts, wanted = engine.counts("s"), expected.counts("s")
     assert (counts.rows, counts.malformed) == (wanted.rows, wanted.malformed)
 

@@ -293,20 +293,20 @@ class GroupHost:
         """The report of the batch that was answered."""
         states = {name: stream.generator.state for name, stream in self._host.inputs.items()}
         return GroupReport(
-            {name: state.bound for name, state in states.items()},
-            {name: state.own for name, state in states.items()},
-            {name: state.newest for name, state in states.items()},
-            self.on_time_from(),
-            self._host.enabling.awaited(),
-            self._host.releases_by_query(),
-            self._operators(),
-            self._joins,
-            self.changed,
-            self.handed,
-            self.changing,
-            self._migrations_since_told(),
-            answers.rows,
-            answers.tallies,
+            bounds={name: state.bound for name, state in states.items()},
+            own={name: state.own for name, state in states.items()},
+            newest={name: state.newest for name, state in states.items()},
+            on_time_from=self.on_time_from(),
+            awaited=self._host.enabling.awaited(),
+            releases=self._host.releases_by_query(),
+            operators=self._operators(),
+            joins=self._joins,
+            changed=self.changed,
+            handed=self.handed,
+            changing=self.changing,
+            migrations=self._migrations_since_told(),
+            rows=answers.rows,
+            tallies=answers.tallies,
         )
 
     def _migrations_since_told(self) -> list[Migration]:

@@ -137,7 +137,7 @@ class GroupProcessor(StatefulProcessor):
         name = context.getLocalProperty(QUERY_ID) if context else None
         return name or ""
 
-    @property
+    @cached_property
     def _told(self) -> Told:
         from penstock.spark.control.told import TOLD, Told
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ class GroupReport:
     own: Mapping[str, int] = field(default_factory=dict)
     newest: Mapping[str, int] = field(default_factory=dict)
     on_time_from: Mapping[str, int] = field(default_factory=dict)
-    awaited: Collection[str] = ()
+    awaited: Sequence[str] = ()
     releases: Mapping[str, Releases] = field(default_factory=dict)
     operators: Sequence[OperatorStatus] = ()
     joins: Mapping[str, Any] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class GroupReport:
             "migrations": [each.as_json() for each in self.migrations],
             "tallies": {name: each.facts() for name, each in self.tallies.items()},
         }
-        return json.dumps({**plain, **coded, "awaited": sorted(self.awaited)}).encode()
+        return json.dumps({**plain, **coded}).encode()
 
     @classmethod
     def of(cls, data: bytes) -> GroupReport:
